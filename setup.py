@@ -50,6 +50,7 @@ HOT_MODULES = [
     "mqgateway/engine/store/file_queue.py",
     "mqgateway/engine/store/flush.py",
     "mqgateway/engine/store/group_commit.py",
+    "mqgateway/engine/store/index.py",
     "mqgateway/engine/store/index_file.py",
     "mqgateway/engine/store/inspection.py",
     "mqgateway/engine/store/key_hashes.py",

@@ -89,7 +89,7 @@ def fill_timers(folder: str, count: int) -> None:
     for number in range(real):
         one = message("bench-timed", 0, BODY)
         one.properties["TIMER_DELAY_SEC"] = str(FIRST_DUE_SECONDS + number * span // real)
-        if refusal := timers.rewrite(one, clock.millis()):
+        if refusal := timers.acceptance.rewrite(one, clock.millis()):
             raise RuntimeError(f"a timer is refused: {refusal}")
         store.put(one)
         store.dispatch()

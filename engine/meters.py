@@ -179,9 +179,7 @@ class FrontEndMeter:
     """Measures of a protocol front end other than remoting.
 
     `latency` is by request, response code, whether it may wait, and result; None if no metrics are exported.
-    `connections` returns the number of open connections; None if they are not counted. `telemetry` returns
-    the figures of the metrics that clients push; None if none are received. `quotas` returns the figures of
-    the quotas of clients; None before any client.
+    The others are figures of the front end, which exists later: None before its start.
     """
 
     def __init__(self, *, has_latency: bool) -> None:
@@ -189,6 +187,20 @@ class FrontEndMeter:
         self.connections: Callable[[], int] | None = None
         self.telemetry: Callable[[], TelemetryFigures | None] | None = None
         self.quotas: Callable[[], QuotaFigures | None] | None = None
+
+    def read_from(
+        self,
+        connections: Callable[[], int],
+        telemetry: Callable[[], TelemetryFigures | None] | None = None,
+        quotas: Callable[[], QuotaFigures | None] | None = None,
+    ) -> None:
+        """Read the figures of a front end that starts.
+
+        `connections` returns the number of open connections, `telemetry` the figures of the metrics that
+        clients push, None if none are received, `quotas` those of the quotas of clients, None before any
+        client.
+        """
+        self.connections, self.telemetry, self.quotas = connections, telemetry, quotas
 
 
 class Meters:

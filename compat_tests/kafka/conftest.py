@@ -11,34 +11,13 @@ import pytest
 
 from compat_tests.kafka.support.clients import CLIENTS, KafkaClient, Programs
 from compat_tests.kafka.support.commands import Commands
-from compat_tests.kafka.support.servers import KafkaServer
+from compat_tests.kafka.support.servers import KafkaServer, Servers
 from compat_tests.kafka.support.wire import wait_for_coordinator
 from compat_tests.support.peers import Peers
 from compat_tests.support.runtime import LocalRuntime
 from compat_tests.support.selection import KAFKA_CLIENTS
 
 _NUMBERS = itertools.count(1)
-
-
-class Servers:
-    """The servers that scenarios share, one of each kind."""
-
-    def __init__(self, work: Path) -> None:
-        self._work = work
-        self._servers: dict[str, KafkaServer] = {}
-
-    def get(self, kind: str) -> KafkaServer:
-        """Return the server of a kind; it is started if it does not run."""
-        if kind not in self._servers:
-            self._servers[kind] = KafkaServer(kind, self._work).start()
-            wait_for_coordinator(self._servers[kind].address)
-        return self._servers[kind]
-
-    def close(self) -> None:
-        """End all servers."""
-        while self._servers:
-            self._servers.popitem()[1].kill9()
-
 
 SERVERS = pytest.StashKey[Servers]()
 PROGRAMS = pytest.StashKey[Programs]()
@@ -84,7 +63,9 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 @pytest.fixture(scope="session")
 def servers(request: pytest.FixtureRequest, work: Path) -> Iterator[Servers]:
     """The shared servers."""
-    servers = request.config.stash[SERVERS] = Servers(work)
+    servers = request.config.stash[SERVERS] = Servers(
+        lambda kind: KafkaServer(kind, work), wait_for_coordinator
+    )
     yield servers
     servers.close()
 

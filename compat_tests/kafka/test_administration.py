@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from compat_tests.kafka.support.commands import Commands, check_printed
 from compat_tests.kafka.support.scripts import Script
-from compat_tests.kafka.support.servers import KafkaServer
+from compat_tests.kafka.support.servers import KafkaServer, Servers
 from compat_tests.kafka.support.wire import Connection, create_topic
 from compat_tests.support.peers import Peers
-
-if TYPE_CHECKING:
-    from compat_tests.kafka.conftest import Servers
 
 TOPIC, BROKER, LOGGER, METRICS, GROUP = 2, 4, 8, 16, 32
 SET, DELETE, APPEND, SUBTRACT = range(4)

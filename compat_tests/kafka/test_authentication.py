@@ -17,27 +17,24 @@ from compat_tests.kafka.support.secured import (
     java_properties,
     run_client,
 )
-from compat_tests.kafka.support.servers import KafkaServer
+from compat_tests.kafka.support.servers import KafkaServer, Servers
 
 SCRAM = MECHANISMS[1:]
 PYTHON_CLIENTS = ("librdkafka", "kafka-python")
 
 
 @pytest.fixture(scope="module")
-def secured_servers() -> Iterator[dict[str, KafkaServer]]:
-    """The servers that authenticate, by kind."""
-    servers: dict[str, KafkaServer] = {}
+def secured_servers(work: Path) -> Iterator[Servers]:
+    """The servers that authenticate."""
+    servers = Servers(lambda kind: SecuredServer(kind, work))
     yield servers
-    for server in servers.values():
-        server.kill9()
+    servers.close()
 
 
 @pytest.fixture
-def secured(kind: str, secured_servers: dict[str, KafkaServer], work: Path) -> KafkaServer:
-    """The server of one kind that authenticates; it is started if it does not run."""
-    if kind not in secured_servers:
-        secured_servers[kind] = SecuredServer(kind, work).start()
-    return secured_servers[kind]
+def secured(kind: str, secured_servers: Servers) -> KafkaServer:
+    """The server of one kind that authenticates."""
+    return secured_servers.get(kind)
 
 
 class Java:

@@ -5,8 +5,6 @@ Only this server has such a group: Apache Kafka needs three nodes for the same.
 
 from __future__ import annotations
 
-import itertools
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -16,6 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from compat_tests.kafka.support.clients import KafkaClient, Programs
+from compat_tests.kafka.support.sending import Sender
 from compat_tests.kafka.support.wire import Connection, create_topic, stored_batches
 from compat_tests.support.controlled import ControlledGroup, Member
 from compat_tests.support.processes import free_ports, wait_until
@@ -30,48 +29,6 @@ KNOWN_SECONDS = 120
 
 PATIENT = {"promptHeartBeatTimeoutMills": "30000", "controllerHeartBeatTimeoutMills": "30000"}
 """Settings with which a busy machine is not taken for a dead one: the end of a process is noticed at once."""
-
-Places = dict[int, str]
-"""Values by offset."""
-
-
-class Sender(threading.Thread):
-    """An idempotent producer that sends until it is stopped."""
-
-    def __init__(self, client: KafkaClient, topic: str) -> None:
-        super().__init__(daemon=True)
-        self._client, self._topic = client, topic
-        self._ends = threading.Event()
-        self.flights = 0
-        self.failures: list[Exception] = []
-        self.acknowledged: Places = {}
-
-    def run(self) -> None:
-        """Send."""
-        numbers = itertools.count()
-        while not self._ends.is_set():
-            values = [f"value-{next(numbers):07}" for _ in range(FLIGHT)]
-            records = [{"value": value, "partition": 0} for value in values]
-            try:
-                places = self._client.produce(self._topic, records, idempotent=True)
-            except Exception as failure:
-                self.failures.append(failure)
-                return
-            self.acknowledged |= {place.offset: value for place, value in zip(places, values, strict=True)}
-            self.flights += 1
-
-    def wait_for_flights(self, count: int) -> None:
-        """Wait until so many flights more are acknowledged."""
-        wanted = self.flights + count
-        wait_until(lambda: self.flights >= wanted or bool(self.failures), SECONDS, "acknowledged records")
-        assert not self.failures
-
-    def stop(self) -> None:
-        """End after the flight that is in the air."""
-        self._ends.set()
-        self.join(SECONDS)
-        assert not self.is_alive()
-        assert not self.failures
 
 
 class KafkaPair:
@@ -156,14 +113,14 @@ def test_java_client_continues_on_the_next_master(work: Path, programs: Programs
         pair.make_topic(name)
         pair.wait_until_shown(name, 1)
         client = KafkaClient(CLIENT, programs.get(CLIENT), pair.bootstrap)
-        sender, member = Sender(client, name), client.join(f"{name}-group", name)
+        sender, member = Sender(client, name, FLIGHT), client.join(f"{name}-group", name)
         sender.start()
         for _ in range(KILLS):
             sender.wait_for_flights(3)
             pair.replace_master()
             sender.wait_for_flights(1)
         sender.stop()
-        acknowledged = sender.acknowledged
+        acknowledged = {offset: value for (_, offset), value in sender.acknowledged.items()}
 
         def has_all() -> bool:
             member.poll()

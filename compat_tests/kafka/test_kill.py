@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import random
 import threading
 import time
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 
 from compat_tests.kafka.support.clients import KafkaClient, Member, Programs
+from compat_tests.kafka.support.sending import Places, Sender
 from compat_tests.kafka.support.servers import KafkaServer
 from compat_tests.kafka.support.wire import Connection, create_topic, end_offset, stored_batches
 from compat_tests.support.driver import ClientError
@@ -26,50 +26,6 @@ FLIGHT = 4000
 """Records that a producer sends without waiting: a kill finds many batches in flight."""
 SECONDS = 120
 SEED = 47
-
-Places = dict[tuple[int, int], str]
-"""Values by partition and offset."""
-
-
-class Storm(threading.Thread):
-    """Sends by one client until it is stopped; each flight of records has a producer of its own."""
-
-    def __init__(self, client: KafkaClient, topic: str) -> None:
-        super().__init__(daemon=True)
-        self._client = client
-        self._topic = topic
-        self._ends = threading.Event()
-        self.flights = 0
-        self.failures: list[Exception] = []
-        self.acknowledged: Places = {}
-
-    def run(self) -> None:
-        """Send."""
-        numbers = itertools.count()
-        while not self._ends.is_set():
-            values = [f"{self._client.name}-{next(numbers):07}" for _ in range(FLIGHT)]
-            try:
-                self._send(values)
-            except Exception as failure:
-                self.failures.append(failure)
-                return
-            self.flights += 1
-
-    def _send(self, values: list[str]) -> None:
-        records = [{"value": value, "partition": n % PARTITIONS} for n, value in enumerate(values)]
-        options = {"acks": "all", "compression": "lz4", "idempotent": True, "records": records}
-        answer = self._client.program.begin(
-            "produce", bootstrap=self._client.address, topic=self._topic, **options
-        )
-        for value, place in zip(values, answer.result(SECONDS), strict=True):
-            self.acknowledged[place["partition"], place["offset"]] = value
-
-    def stop(self) -> None:
-        """End after the flight that is in the air."""
-        self._ends.set()
-        self.join(SECONDS)
-        assert not self.is_alive()
-        assert not self.failures
 
 
 class Readers(threading.Thread):
@@ -141,21 +97,23 @@ def test_acknowledged_records_and_offsets_survive_kill_9(
             stack.callback(program.close)
             return KafkaClient(of, program, server.address)
 
-        storms = [Storm(client(one), name) for one in PRODUCERS]
+        senders = [
+            Sender(client(one), name, FLIGHT, partitions=PARTITIONS, compression="lz4") for one in PRODUCERS
+        ]
         members = [client(one).join(f"{name}-group", name) for one in CONSUMERS]
         readers = Readers(server, members, f"{name}-group", name)
-        for thread in (*storms, readers):
+        for thread in (*senders, readers):
             thread.start()
         for _ in range(KILLS):
-            wait_for_work(storms, readers)
+            wait_for_work(senders, readers)
             readers.check_committed()
             time.sleep(chance.uniform(0, 1))
             server.kill9()
             server.start()
             readers.check_committed()
-        for storm in storms:
-            storm.stop()
-        acknowledged = {place: value for storm in storms for place, value in storm.acknowledged.items()}
+        for sender in senders:
+            sender.stop()
+        acknowledged = {place: value for one in senders for place, value in one.acknowledged.items()}
         wait_until(lambda: acknowledged.keys() <= readers.received().keys(), SECONDS, "all is received")
         readers.stop()
         readers.check_committed()
@@ -163,12 +121,12 @@ def test_acknowledged_records_and_offsets_survive_kill_9(
         check_stored(server.address, name, acknowledged)
 
 
-def wait_for_work(storms: list[Storm], readers: Readers) -> None:
+def wait_for_work(senders: list[Sender], readers: Readers) -> None:
     """Wait until each producer has ended a flight more, and the group has committed."""
-    flights, commits = [storm.flights for storm in storms], readers.commits
+    flights, commits = [sender.flights for sender in senders], readers.commits
 
     def has_worked() -> bool:
-        has_sent = all(storm.flights > count for storm, count in zip(storms, flights, strict=True))
+        has_sent = all(sender.flights > count for sender, count in zip(senders, flights, strict=True))
         return has_sent and readers.commits > commits + 2
 
     wait_until(has_worked, SECONDS, "the next flights and commits")

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from compat_tests.kafka.support.odd_requests import CLOSED, SILENT, Odd, contents, frames, outcome, versions
-from compat_tests.kafka.support.servers import KafkaServer
+from compat_tests.kafka.support.servers import KafkaServer, Servers
 from compat_tests.kafka.support.wire import Connection, create_topic
 from compat_tests.support.peers import Peers
-
-if TYPE_CHECKING:
-    from compat_tests.kafka.conftest import Servers
 
 GROUPS = {"frames": lambda topic: frames(), "versions": lambda topic: versions(), "contents": contents}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from compat_tests.kafka.support.commands import Commands, check_printed, normalised
 from compat_tests.kafka.support.scripts import Script
-from compat_tests.kafka.support.servers import KafkaServer
+from compat_tests.kafka.support.servers import KafkaServer, Servers
 from compat_tests.kafka.support.wire import (
     BY_NAME,
     CORRELATION_ID,
@@ -24,9 +24,6 @@ from compat_tests.kafka.support.wire import (
 from compat_tests.support.peers import Peers
 from mqgateway.gateway.kafka.codec.headers import RequestHeader, write_request_header
 from mqgateway.gateway.kafka.codec.plans import encode
-
-if TYPE_CHECKING:
-    from compat_tests.kafka.conftest import Servers
 
 MEGABYTE = 1 << 20
 FREE = 10 * MEGABYTE

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from compat_tests.kafka.support.secured import PROTOCOL, ROOT, ROOT_PASSWORD, SESSION_MILLIS, SecuredServer
-from compat_tests.kafka.support.servers import SERVER_JVM
+from compat_tests.kafka.support.servers import SERVER_JVM, Servers
 from compat_tests.kafka.support.wire import Connection
 from tests.support.gateway.kafka.access_tokens import IdentityProvider, response
 from tests.support.gateway.kafka.scram import ScramClient
@@ -52,22 +52,17 @@ class TokenServer(SecuredServer):
 
 
 @pytest.fixture(scope="module")
-def token_servers() -> Iterator[dict[str, TokenServer]]:
-    """The servers by kind."""
-    servers: dict[str, TokenServer] = {}
+def token_servers(work: Path) -> Iterator[Servers]:
+    """The servers that accept tokens."""
+    servers = Servers(lambda kind: TokenServer(kind, work))
     yield servers
-    for server in servers.values():
-        server.kill9()
+    servers.close()
 
 
 @pytest.fixture
-def address(kind: str, token_servers: dict[str, TokenServer], work: Path) -> str:
-    """The address of the server of one kind; it is started if it does not run."""
-    if kind not in token_servers:
-        server = TokenServer(kind, work)
-        server.start()
-        token_servers[kind] = server
-    return token_servers[kind].address
+def address(kind: str, token_servers: Servers) -> str:
+    """The address of the server of one kind."""
+    return token_servers.get(kind).address
 
 
 def token(**changes: Any) -> str:

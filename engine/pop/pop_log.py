@@ -26,7 +26,7 @@ from mqgateway.engine.message import (
     StoredMessage,
 )
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.engine.pop.foreign import ForeignMessages, Found, MessageLocation, Missing
+from mqgateway.engine.pop.foreign import ForeignMessages, MessageLocation, Missing
 from mqgateway.engine.pop.inflight import InFlight
 from mqgateway.engine.pop.names import REVIVE_GROUP, normal_topic, revive_topic
 from mqgateway.engine.pop.open_points import OpenPoints, ReceiptState, state_in_log
@@ -61,8 +61,9 @@ CK, ACK = "CK", "ACK"
 class PopLog:
     """POP of a broker. Call `load` once store, offsets and timers are loaded, and `tick` periodically.
 
-    `has_group` returns True if a group exists; `make_group` creates it if allowed, and returns True if it
-    exists now. `counts` counts checkpoints read and copies made.
+    `foreign` reads messages of other broker groups. `has_group` returns True if a group exists; `make_group`
+    creates it if allowed, and returns True if it exists now. `counts` counts checkpoints read and copies
+    made.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class PopLog:
         options: BrokerOptions,
         clock: Clock,
         store_host: bytes,
+        foreign: ForeignMessages,
         *,
         has_group: Callable[[str], bool] = lambda _: True,
         make_group: Callable[[str], bool] = lambda _: True,
@@ -99,8 +101,7 @@ class PopLog:
         self.pop_offsets = PopOffsets(store, topics, offsets, options.broker_name, self.topic)
         self.in_flight = InFlight(store.steady.now(), options.max_offsets)
         self.points = OpenPoints(store.steady.now())
-        self.foreign: ForeignMessages | None = None
-        """Reader of messages of other broker groups."""
+        self._foreign = foreign
         self.is_behind = False
         """True if `tick` left due work: it should be called again soon."""
 
@@ -192,7 +193,7 @@ class PopLog:
 
     def put_aside(self, message: Message) -> PutStatus | None:
         """Move the message to the timer topic; return None if it may be stored, else the refusal."""
-        return self._timers.rewrite_steady(message)
+        return self._timers.acceptance.rewrite_steady(message)
 
     def _put(self, message: Message) -> PutResult:
         refusal = self.put_aside(message)
@@ -373,9 +374,7 @@ class PopLog:
     def _revive_foreign(self, point: CheckPoint, offset: int, queue_id: int, now: int) -> bool:
         """Revive a message of another group, whose slave acts for its master: its copy is put here."""
         key = point.key
-        found: Found = Missing.FAILED
-        if self.foreign is not None:
-            found = self.foreign.find(MessageLocation(key.broker_name, key.topic, key.queue_id, offset))
+        found = self._foreign.find(MessageLocation(key.broker_name, key.topic, key.queue_id, offset))
         if isinstance(found, StoredMessage):
             result = self._retries.copy(point, found, is_foreign=True)
             return result is None or result.status is PutStatus.PUT_OK

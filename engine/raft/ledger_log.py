@@ -40,20 +40,21 @@ class Appender(Protocol):
 
 
 class LedgerLog(LogOnFiles):
-    """See `Log`; `entries` exist once it is loaded, and `appender` must be set before the first put.
+    """See `Log`; `entries` exist once it is loaded. The log is made before its store, so that `serve` must be
+    called before the first put.
 
     `committed` is the position up to which the group has committed it. Entries are in `data_folder`, by
     default in the member's folder; `older` must not contain files of a commit log.
     """
 
     entries: BrokerEntries
-    appender: Appender
+    _appender: Appender
 
     __slots__ = (
+        "_appender",
         "_disk",
         "_folder",
         "_older",
-        "appender",
         "committed",
         "entries",
         "on_cut",
@@ -63,9 +64,16 @@ class LedgerLog(LogOnFiles):
     )
 
     def __init__(
-        self, disk: Disk, folder: str, file_size: int, newest: int, data_folder: str = "", older: str = ""
+        self,
+        disk: Disk,
+        folder: str,
+        file_size: int,
+        newest: int,
+        data_folder: str = "",
+        older: str = "",
+        remove: Callable[[str], None] | None = None,
     ) -> None:
-        files = FileQueue(FilePool(disk), data_folder or f"{folder}/data", file_size, ENTRIES)
+        files = FileQueue(FilePool(disk, remove=remove), data_folder or f"{folder}/data", file_size, ENTRIES)
         super().__init__(files, newest, _committed)
         self._start = NO_INDEX
         self._disk = disk
@@ -78,8 +86,9 @@ class LedgerLog(LogOnFiles):
         self.on_reset: Callable[[], None] = lambda: None
         self.on_synced: Callable[[], None] = lambda: None
 
-    def serve(self, store: MessageStore) -> None:
-        """Notify this store of changes to the log."""
+    def serve(self, store: MessageStore, appender: Appender) -> None:
+        """Notify this store of changes to the log, and append its records by `appender`."""
+        self._appender = appender
         self.on_record, self.on_cut = store.raw.take, store.raw.rewind
         self.on_reset, self.on_synced = store.reset, store.log_synced
 
@@ -118,7 +127,7 @@ class LedgerLog(LogOnFiles):
     def reserve(self, size: int) -> int:
         """Return the position of the next record; see `Log`."""
         try:
-            self.appender.check()
+            self._appender.check()
         except AppendRefused as refused:
             raise LogBusy(f"the group's log takes nothing now: {refused}") from None
         return self.entries.place(size) + HEAD_SIZE
@@ -126,7 +135,7 @@ class LedgerLog(LogOnFiles):
     def write(self, data: bytes) -> None:
         """Append an entry with a record."""
         try:
-            self.appender.append(data)
+            self._appender.append(data)
         except AppendRefused as refused:
             raise OSError(f"the group's log cannot be written: {refused}") from None
 

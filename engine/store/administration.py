@@ -74,9 +74,9 @@ class StoreAdministration:
         self._durability = durability
         self._retention = retention
 
-    def watch_syncs(self, on_sync: Callable[[float, int], None]) -> None:
-        """Call `on_sync` after each sync of the log with its duration in seconds and the bytes it covered."""
-        self._durability.on_synced = on_sync
+    def watch_syncs(self, callback: Callable[[float, int], None]) -> None:
+        """Call back with the duration of each sync of the log in seconds, and the bytes it covered."""
+        self._durability.watch_syncs(callback)
 
     @property
     def queue_count(self) -> int:

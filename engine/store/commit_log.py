@@ -9,6 +9,7 @@ RocketMQ: `CommitLog`.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 from mqgateway.engine.disk import Disk, File
@@ -116,7 +117,8 @@ class CommitLog(LogOnFiles):
     def _leave_dirty(self, error: OSError) -> None:
         self.dirty_tail = error
         self._end = self.end_offset  # so that the next record needs a new file, and is refused
-        self.on_dirty_tail()
+        for callback in self._dirty_tail_watchers:
+            callback()
 
     def repair_tail(self) -> File:
         """Zero the tail left by a failed write; the caller syncs the file, then calls `tail_repaired`.
@@ -138,10 +140,13 @@ def newest_bytes(options: StoreOptions, memory: int) -> int:
     return memory // _NEWEST_SHARE if options.newest_log_bytes < 0 else options.newest_log_bytes
 
 
-def commit_log_of(options: StoreOptions, disk: Disk, root: str, memory: int) -> CommitLog:
-    """Return the commit log of a store in a directory, on a machine with `memory` bytes."""
+def commit_log_of(
+    options: StoreOptions, disk: Disk, root: str, memory: int, remove: Callable[[str], None]
+) -> CommitLog:
+    """Return the commit log of a store in a directory, on a machine with `memory` bytes. `remove` deletes old
+    files."""
     return CommitLog(
-        FilePool(disk),
+        FilePool(disk, remove=remove),
         options.store_path_commit_log or f"{root}/commitlog",
         options.mapped_file_size_commit_log,
         newest_bytes(options, memory),

@@ -426,7 +426,11 @@ class ConsumeQueues:
 
 
 def queues_of(
-    options: StoreOptions, disk: Disk, root: str, is_batch_topic: Callable[[str], bool] | None
+    options: StoreOptions,
+    disk: Disk,
+    root: str,
+    is_batch_topic: Callable[[str], bool] | None,
+    remove: Callable[[str], None],
 ) -> ConsumeQueues:
     """Return the queues of a store in a directory, with the file lengths of its settings."""
 
@@ -434,7 +438,7 @@ def queues_of(
         return -(-file_size // unit_size) * unit_size
 
     return ConsumeQueues(
-        FilePool(disk, options.max_open_files),
+        FilePool(disk, options.max_open_files, remove),
         f"{root}/consumequeue",
         whole_units(options.mapped_file_size_consume_queue, UNIT_SIZE),
         options.max_queues,

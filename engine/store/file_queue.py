@@ -32,13 +32,14 @@ class FilePool:
     """LRU cache of open files. An evicted file closes with its last reference.
 
     `unsynced` collects directories with new files, whose names must be made durable. `remove` is called with
-    the path of an old file that is no longer read. `windows` are the mapped ranges of these files.
+    the path of an old file that is no longer read; by default the file is deleted at once. `windows` are the
+    mapped ranges of these files.
     """
 
-    def __init__(self, disk: Disk, limit: int = 512) -> None:
+    def __init__(self, disk: Disk, limit: int = 512, remove: Callable[[str], None] | None = None) -> None:
         self.disk = disk
         self.unsynced: set[str] = set()
-        self.remove: Callable[[str], None] = disk.unlink
+        self.remove = disk.unlink if remove is None else remove
         self.windows = ReadWindows()
         self._limit = limit
         self._files: OrderedDict[tuple[str, int], File] = OrderedDict()

@@ -84,8 +84,7 @@ class LogFlusher:
         self._checkpoint = checkpoint
         self._on_flushed = on_flushed
         self.commit = GroupCommit()
-        self.on_synced: Callable[[float, int], None] | None = None
-        """Called with the duration of each sync of the log in seconds, and the bytes it covered."""
+        self._sync_watchers: list[Callable[[float, int], None]] = []
         self.derived_failure = ""
         self.dispatched_offset = 0
         self.dispatched_timestamp = 0
@@ -99,7 +98,11 @@ class LogFlusher:
         self._sync_failed = False
         self._is_repairing = False
         self._complaint = ""
-        commit_log.on_dirty_tail = self._repair_tail
+        commit_log.watch_dirty_tails(self._repair_tail)
+
+    def watch_syncs(self, callback: Callable[[float, int], None]) -> None:
+        """Call back with the duration of each sync of the log in seconds, and the bytes it covered."""
+        self._sync_watchers.append(callback)
 
     def start(self, flushed: int, dispatched_offset: int, dispatched_timestamp: int) -> None:
         """Start with a log that is durable up to `flushed` and dispatched up to a record."""
@@ -148,8 +151,9 @@ class LogFlusher:
     def _flushed(self, outcome: float | Exception, size: int) -> None:
         if not self._running:
             return
-        if self.on_synced is not None and not isinstance(outcome, Exception):
-            self.on_synced(outcome, size)
+        if not isinstance(outcome, Exception):
+            for callback in self._sync_watchers:
+                callback(outcome, size)
         if isinstance(outcome, Exception):
             self.commit.finish(f"the commit log could not be written to disk: {outcome}")
             log.error("%s; writes are refused from now on", self.commit.failure)

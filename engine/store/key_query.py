@@ -15,7 +15,7 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_TAGS, PROPERTY_UNIQ_KEY
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.cold import ColdRead, ColdRecords
-from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import properties_of, topic_of
 from mqgateway.engine.store.results import QueryResult

@@ -43,8 +43,7 @@ class Log(Protocol):
     - `newest`: bytes at the end that are assumed to be in memory.
     - `settled_offset`: records from here on were not confirmed when the log was opened, as replicas must
       agree.
-    - `dirty_tail`: the error of a failed write, while bytes of it remain after `end_offset`; `on_dirty_tail`
-      is called then.
+    - `dirty_tail`: the error of a failed write, while bytes of it remain after `end_offset`.
     """
 
     files: FileQueue
@@ -58,7 +57,6 @@ class Log(Protocol):
     last_timestamp: int
     policy: ConfirmPolicy
     dirty_tail: OSError | None
-    on_dirty_tail: Callable[[], None]
 
     @property
     def min_offset(self) -> int:
@@ -124,6 +122,9 @@ class Log(Protocol):
 
     def ranges(self, places: Sequence[tuple[int, int, int]]) -> list[FileRange]:
         """Return the file ranges of each (anything, offset, size), except those that are not in the log."""
+
+    def watch_dirty_tails(self, callback: Callable[[], None]) -> None:
+        """Call back when a failed write has left bytes of it after `end_offset`."""
 
     def repair_tail(self) -> File:
         """Zero the tail left by a failed write; the caller syncs the file, then calls `tail_repaired`.

@@ -24,10 +24,6 @@ _OFFSET: Final = itemgetter(1)
 _SIZE: Final = itemgetter(2)
 
 
-def _nothing() -> None:
-    return
-
-
 def gather(
     buffer: Slices, begin: int, end: int, places: Sequence[tuple[int, int, int]], number: int
 ) -> tuple[bytes, int]:
@@ -55,6 +51,7 @@ class LogOnFiles(Log):
     """
 
     __slots__ = (
+        "_dirty_tail_watchers",
         "_file",
         "_start",
         "dirty_tail",
@@ -64,7 +61,6 @@ class LogOnFiles(Log):
         "flushed_offset",
         "last_timestamp",
         "newest",
-        "on_dirty_tail",
         "opened_at",
         "policy",
         "settled_offset",
@@ -81,10 +77,14 @@ class LogOnFiles(Log):
         self.syncs_itself = False
         self.last_timestamp = 0
         self.dirty_tail: OSError | None = None
-        self.on_dirty_tail: Callable[[], None] = _nothing
+        self._dirty_tail_watchers: list[Callable[[], None]] = []
         self.policy = policy
         self._file: File | None = None
         self._start = 0
+
+    def watch_dirty_tails(self, callback: Callable[[], None]) -> None:
+        """See `Log`."""
+        self._dirty_tail_watchers.append(callback)
 
     @property
     def min_offset(self) -> int:

@@ -14,7 +14,8 @@ from itertools import pairwise
 from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_UNIQ_KEY, StoredMessage, SysFlag
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.file_queue import FileQueue
-from mqgateway.engine.store.index_file import INDEX_GROUP, Index
+from mqgateway.engine.store.index import Index
+from mqgateway.engine.store.index_file import INDEX_GROUP
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.scan import RECORDS_A_STEP, Progress, Scan
 

@@ -2,7 +2,7 @@
 
 How a message passes through: `put` encodes a record (`writer`, `record`) and appends it (`commit_log`).
 `dispatch`, called once after the puts that arrived together, fills queues and index (`dispatch`,
-`consume_queue`, `index_file`) and notifies waiting readers. `get` reads (`reader`). `tick` runs periodic work
+`consume_queue`, `index`) and notifies waiting readers. `get` reads (`reader`). `tick` runs periodic work
 (`flush`, `retention`); `start` recovers (`recovery`); `admin` is for administration (`administration`). One
 thread calls all of it; only syncs run on the worker.
 
@@ -36,12 +36,13 @@ from mqgateway.engine.store.administration import StoreAdministration
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.commit_log import commit_log_of
+from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import queues_of
 from mqgateway.engine.store.dispatch import Dispatch
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.flush import LogFlusher
 from mqgateway.engine.store.group_commit import Done
-from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.log import Agreement, Log
@@ -95,7 +96,7 @@ _SAMPLE_MILLIS: Final = 1000
 class MessageStore(StoreReading):
     """One broker's messages. Only `start` and `cut` raise for a disk fault; other methods report it by
     statuses and remarks. The messages are in `commit_log`, by default the one of the settings, in the
-    directory `root`."""
+    directory `root`. `removals` delete old files; a given `commit_log` was made with the same."""
 
     gate: WriteGate | None = None
     """Refuses or redirects puts while the log is written by another broker; None: puts are appended."""
@@ -115,25 +116,30 @@ class MessageStore(StoreReading):
         memory: int | None = None,
         aside: Worker | None = None,
         commit_log: Log | None = None,
+        removals: Removals | None = None,
         views: Sequence[View] = (),
     ) -> None:
-        self._options, self._store_host = options, store_host
-        self._disk, self._clock = disk, clock
+        self._options, self._store_host, self._disk, self._clock = options, store_host, disk, clock
         self.on_arrivals = on_arrivals
         self._rest_watchers: list[Callable[[], None]] = []
         self.root = options.store_path_root_dir or os.path.expanduser("~/store")
         memory = total_memory() if memory is None else memory
-        self._log = commit_log_of(options, disk, self.root, memory) if commit_log is None else commit_log
-        self._queues = queues_of(options, disk, self.root, is_batch_topic)
-        self._index: Index | None = None
-        if options.message_index_enable and options.index_file_write_enable:
-            self._index = Index(disk, f"{self.root}/index", options.max_hash_slot_num, options.max_index_num)
-        self._checkpoint = Checkpoint(disk, f"{self.root}/checkpoint")
         # Waits for the disk that no send depends on: it must not run before or between the syncs.
         self._aside = aside or worker
+        self._removals = removals or Removals(disk, clock, self._aside, options)
+        remove = self._removals.add
+        self._log = commit_log or commit_log_of(options, disk, self.root, memory, remove)
+        self._queues = queues_of(options, disk, self.root, is_batch_topic, remove)
+        self._index: Index | None = None
+        if options.message_index_enable and options.index_file_write_enable:
+            slots, entries = options.max_hash_slot_num, options.max_index_num
+            self._index = Index(disk, f"{self.root}/index", slots, entries, remove)
+        self._checkpoint = Checkpoint(disk, f"{self.root}/checkpoint")
         self.producers = ProducersView(options, disk, clock, self.root)
         self.transactions = TransactionsView(options, disk, clock, self.root, self._queues)
-        self.compacted_parts = CompactedPartsView(disk, self.root, self._queues)
+        self.compacted_parts = CompactedPartsView(
+            disk, self.root, self._queues, lambda queue: self._reader.readable_end(queue)
+        )
         of_store = options, disk, self.root, self._queues, self._index, self._aside
         self._views = views_of(*of_store, self.producers, self.transactions, self.compacted_parts, views)
         self._dispatch = Dispatch(self._views)
@@ -150,10 +156,6 @@ class MessageStore(StoreReading):
             self._aside,
         )
         self.raw = RawLog(options, self._log, self._queues, self._dispatch, self._durability.commit)
-        self._removals = Removals(disk, clock, self._aside, options)
-        self._log.files.pool.remove = self._queues.pool.remove = self._removals.add
-        if self._index is not None:
-            self._index.remove = self._removals.add
         self.steady = SteadyClock(clock)
         self._retention = Retention(
             options, disk, clock, self.steady, self._log, self._queues.directory, self._views, self._removals
@@ -162,7 +164,6 @@ class MessageStore(StoreReading):
         statistics = Statistics(clock.millis(), elapsed_millis(clock))
         of_log = options, clock, self._log, self._queues, self._index, self._views, inspection, statistics
         super().__init__(*of_log, memory, self._aside, self.transactions, self.compacted_parts.reading)
-        self.compacted_parts.readable_end = self._reader.readable_end
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )
@@ -172,6 +173,12 @@ class MessageStore(StoreReading):
         self._last_sample = -_SAMPLE_MILLIS
         self._lock: File | None = None
         self._is_open, self._refusal, self._held = False, "the store is not started", ""
+
+    def compact_with(self, compaction: Compacted) -> None:
+        """Keep and read compacted topics by `compaction`, which reads this store; to be called before
+        `start`."""
+        self.compaction = compaction
+        self._views.append(compaction)
 
     # Starting and stopping.
 
@@ -191,8 +198,6 @@ class MessageStore(StoreReading):
             self._lock = self._disk.lock(f"{self.root}/lock")
         except BlockingIOError:
             raise StoreUnavailable(f"{self.root} is in use by another broker") from None
-        if self.compaction is not None and self.compaction not in self._views:
-            self._views.append(self.compaction)
         abort = f"{self.root}/abort"
         self.was_clean = clean = not self._disk.exists(abort)
         check_crc, watched = self._options.check_crc_on_recover, progress or logged(self._clock)

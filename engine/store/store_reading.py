@@ -17,7 +17,7 @@ from mqgateway.engine.store.compaction_log import Compacted
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
 from mqgateway.engine.store.expansion import Expansion, holds_record_batch, place_of
-from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import INDEX_TAG, KeyQuery
 from mqgateway.engine.store.log import Log, oldest_store_time, record_at
@@ -47,7 +47,7 @@ class StoreReading:
     """The part of a store that reads. Readers that may not wait for the disk have one of their own."""
 
     compaction: Compacted | None = None
-    """Serves topics of which only the newest message of each key stays; set before `start`, if at all."""
+    """Serves topics of which only the newest message of each key stays; see `MessageStore.compact_with`."""
 
     def __init__(
         self,

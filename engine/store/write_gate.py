@@ -12,12 +12,11 @@ from mqgateway.engine.store.results import PutResult, PutStatus
 
 
 class WriteGate:
-    """A closed gate with the reason, `refusal`."""
+    """A closed gate with the reason, `refusal`. `elsewhere` accepts single messages in place of the log."""
 
-    def __init__(self, refusal: str) -> None:
+    def __init__(self, refusal: str, elsewhere: Callable[[Message], PutResult] | None = None) -> None:
         self.refusal = refusal
-        self.elsewhere: Callable[[Message], PutResult] | None = None
-        """Accepts single messages in place of the log, if set."""
+        self.elsewhere = elsewhere
 
     def put(self, message: Message) -> PutResult:
         """Redirect a message, or refuse it."""

@@ -1,7 +1,7 @@
 """Topics: their configuration, built-in topics, creation on use, and their file.
 
 `TopicTable.get` serves sends and pulls. Every change raises the table's version, is appended to the journal
-of `topics.json` and calls `on_change`. RocketMQ: `TopicConfig`, `TopicConfigManager`.
+of `topics.json` and is reported to watchers. RocketMQ: `TopicConfig`, `TopicConfigManager`.
 """
 
 import logging
@@ -141,26 +141,35 @@ class TopicConfig:
 
 
 class TopicTable(ConfigTable[TopicConfig]):
-    """All topics of a broker, by name. `on_change` is called with new or changed topics; with none when one
-    was deleted. With `has_lmq_topics` each LMQ queue is a topic of one queue, which is not listed. RocketMQ:
-    `LmqTopicConfigManager`."""
+    """All topics of a broker, by name. `log_range` returns begin and end of its log. With `has_lmq_topics`
+    each LMQ queue is a topic of one queue, which is not listed. RocketMQ: `LmqTopicConfigManager`."""
 
     entry = TopicConfig
     member = "topicConfigTable"
     sides = (DELETED,)
 
     def __init__(
-        self, options: "BrokerOptions", disk: Disk, path: str, clock: Clock, worker: Worker | None = None
+        self,
+        options: "BrokerOptions",
+        disk: Disk,
+        path: str,
+        clock: Clock,
+        worker: Worker | None = None,
+        *,
+        log_range: Callable[[], tuple[int, int]] = lambda: (0, 0),
     ) -> None:
         super().__init__(disk, path, clock, worker, built_in_topics(options))
         self._options = options
-        self.on_change: Callable[[Sequence[TopicConfig]], None] | None = None
+        self._log_range = log_range
+        self._change_watchers: list[Callable[[Sequence[TopicConfig]], None]] = []
         self.has_lmq_topics = False
-        self.log_range: Callable[[], tuple[int, int]] = lambda: (0, 0)
-        """Returns begin and end of the log."""
         self.left_out: Counter[str] = Counter()
         """Discarded messages and pops of deleted topics since the start, by topic."""
         self._built_in = frozenset(self._table)
+
+    def watch_changes(self, callback: Callable[[Sequence[TopicConfig]], None]) -> None:
+        """Call back with new or changed topics; with none when one was deleted."""
+        self._change_watchers.append(callback)
 
     def _implied(self, name: str) -> TopicConfig | None:
         return TopicConfig(name, 1, 1) if self.has_lmq_topics and is_lmq(name) else None
@@ -187,7 +196,7 @@ class TopicTable(ConfigTable[TopicConfig]):
     def cut_ends(self) -> None:
         """Limit the ends of topics to the end of the log, which a crash or a truncation may have moved. To be
         called once this broker may write the log."""
-        end = self.log_range()[1]
+        end = self._log_range()[1]
         beyond = [name for name, ended in self._sides[DELETED].items() if ended[_LOG_OFFSET] > end]
         for name in beyond:
             self._sides[DELETED][name] = {_LOG_OFFSET: end}
@@ -221,7 +230,7 @@ class TopicTable(ConfigTable[TopicConfig]):
 
     def _delete_beside(self, name: str) -> list[tuple[str, str]]:
         """Record the end of the topic, and drop ends before the beginning of the log."""
-        ends, (begin, end) = self._sides[DELETED], self.log_range()
+        ends, (begin, end) = self._sides[DELETED], self._log_range()
         if name not in self._table:
             return []
         forgotten = [each for each, ended in ends.items() if ended[_LOG_OFFSET] <= begin]
@@ -286,10 +295,11 @@ class TopicTable(ConfigTable[TopicConfig]):
         return name in self._built_in or is_system_topic(name)
 
     def put(self, *configs: TopicConfig) -> None:
-        """Create or replace topics as `ConfigTable.put`; calls `on_change`."""
+        """Create or replace topics as `ConfigTable.put`, and notify the watchers."""
         super().put(*configs)
-        if self.on_change is not None:
-            self.on_change([config for config in configs if self._implied(config.key) is None])
+        changed = [config for config in configs if self._implied(config.key) is None]
+        for callback in self._change_watchers:
+            callback(changed)
 
     def why_not(self, config: TopicConfig) -> str | None:
         """Return the reason, in RocketMQ's words, why a request may not create or change this topic, or None.
@@ -383,10 +393,10 @@ class TopicTable(ConfigTable[TopicConfig]):
             self.put(*changed)
 
     def delete(self, name: str) -> bool:
-        """Delete a topic as `ConfigTable.delete`; calls `on_change`."""
+        """Delete a topic as `ConfigTable.delete`, and notify the watchers."""
         is_gone = super().delete(name)
-        if is_gone and self.on_change is not None:
-            self.on_change(())
+        for callback in self._change_watchers if is_gone else ():
+            callback(())
         return is_gone
 
     def _altered(self, config: TopicConfig) -> TopicConfig:

@@ -21,8 +21,11 @@ class TimerMetrics:
         self._counts: dict[str, list[int]] = {}  # count, time of the last change in ms
         self._written = b""
         self.meters: Meters | None = None
-        """Counters for exported metrics; None if none are exported."""
         self.data_version = DataVersion()
+
+    def count_with(self, meters: Meters) -> None:
+        """Count timers for exported metrics from now on."""
+        self.meters = meters
 
     def load(self) -> None:
         """Read the file; unreadable counts are dropped, as timers matter more than their number."""

@@ -1,6 +1,6 @@
 """The timers of a broker: messages that are delivered at a requested time.
 
-How a timer passes through: `rewrite` moves it to the timer topic when it is sent. `tick` reads that topic
+How a timer passes through: `acceptance` moves it to the timer topic when it is sent. `tick` reads that topic
 into the wheel (`enqueue`) and delivers due ones (`dequeue`). Each step is written to the checkpoint, and
 every second or so all writes are made durable (`stability`). All of it is on disk, in RocketMQ's files; only
 one slot is in memory.
@@ -10,31 +10,28 @@ before a crash are found in the log (`recovery`). Slots are in steady time (`eng
 waits as long as was requested, whatever the wall clock is set to. A start resumes at the timers' last time if
 any wait; else by the wall clock, which may reuse earlier slots.
 
-RocketMQ: `TimerMessageStore`, `HookUtils.handleScheduleMessage`.
+RocketMQ: `TimerMessageStore`.
 """
 
 from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable
-from random import random
-from typing import Any
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
-from mqgateway.engine.errors import MessageIllegal
-from mqgateway.engine.message import PROPERTY_TIMER_DEL_UNIQKEY, TIMER_TOPIC, Message
+from mqgateway.engine.message import TIMER_TOPIC
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps, run
-from mqgateway.engine.store.message_store import MessageStore, PutStatus
+from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.tables.data_version import DataVersion
+from mqgateway.engine.timers.acceptance import TimerAcceptance
 from mqgateway.engine.timers.checkpoint import Stable, TimerCheckpoint, TimerProgress
 from mqgateway.engine.timers.delivery import LeavesOut, NotNow, NotYet, OnDelivered, Passed, TimerDelivery
 from mqgateway.engine.timers.dequeue import Dequeue
 from mqgateway.engine.timers.enqueue import BLANK_SLOTS, Enqueue
+from mqgateway.engine.timers.figures import TimerRates, no_timer_figures, timer_figures
 from mqgateway.engine.timers.lost_files import drop_wrong_wheel, lost_units
-from mqgateway.engine.timers.messages import has_timer, put_aside, requested_time, slot_time
 from mqgateway.engine.timers.metrics import TimerMetrics
 from mqgateway.engine.timers.recovery import TimerRecovery
 from mqgateway.engine.timers.stability import Stability
@@ -49,7 +46,6 @@ PAUSE_SECONDS = 1.0
 CLEAN_SECONDS = 30.0
 MASTER_COUNTS = 60
 """Number of versions by which a master may lead its last report: an acting slave's must be newer."""
-_NO_LIMIT = 2**31 - 1
 
 
 class Timers:
@@ -92,10 +88,10 @@ class Timers:
         self._is_loaded = False
         self._paused_until = 0.0
         self._next_clean = 0.0
-        self._rate_began = 0.0
-        self._rate_counts = (0, 0)
-        self._rates = (0.0, 0.0)
-        self._set_watchers: list[Callable[[int], None]] = []
+        self._rates = TimerRates()
+        self.acceptance = TimerAcceptance(
+            options, store.steady, lambda: self.wheel, lambda: self.precision, lambda: self._is_loaded
+        )
         self.is_behind = False
         """True if `tick` left due work: it should be called again soon."""
 
@@ -141,52 +137,6 @@ class Timers:
             stored = self._store.store_time(TIMER_TOPIC, 0, self.enqueue.queue_offset)
             until = min(until, stored + self._store.steady.ahead)
         return until
-
-    # Setting timers.
-
-    def watch_sets(self, callback: Callable[[int], None]) -> None:
-        """Call back with the ms until a timer is due, each time one is set."""
-        self._set_watchers.append(callback)
-
-    def rewrite(self, message: Message, now: int) -> PutStatus | None:
-        """Move a message with a timer to the timer topic; return None if it may be stored, else the refusal.
-        `now` is the wall clock, from which its delay counts. Messages without timers, and those already due,
-        are unchanged. RocketMQ: `HookUtils.transformTimerMessage`."""
-        return self._put_aside(message, now, self._store.steady.ahead) if has_timer(message) else None
-
-    def rewrite_steady(self, message: Message) -> PutStatus | None:
-        """Move a message whose time is steady time, as those of pops are; see `rewrite`."""
-        return self._put_aside(message, self._store.steady.now(), 0)
-
-    def _put_aside(self, message: Message, now: int, ahead: int) -> PutStatus | None:
-        """Move a message; `ahead` is the lead of steady time over the clock of `now` and of the message's
-        time."""
-        if not self.is_enabled:
-            return PutStatus.WHEEL_TIMER_NOT_ENABLE
-        try:
-            time = requested_time(message.properties, now)
-        except MessageIllegal:
-            return PutStatus.WHEEL_TIMER_MSG_ILLEGAL
-        if time <= now:
-            is_delete = PROPERTY_TIMER_DEL_UNIQKEY in message.properties
-            return PutStatus.WHEEL_TIMER_MSG_ILLEGAL if is_delete else None
-        if time - now > self._options.timer_max_delay_sec * 1000:
-            return PutStatus.WHEEL_TIMER_MSG_ILLEGAL
-        out_time = slot_time(time + ahead, self.precision)
-        if self._is_congested(out_time):
-            return PutStatus.WHEEL_TIMER_FLOW_CONTROL
-        put_aside(message, out_time)
-        for callback in self._set_watchers:
-            callback(out_time + self.precision - now - ahead)
-        return None
-
-    def _is_congested(self, out_time: int) -> bool:
-        """Return True if a slot has too many timers; between once and twice the limit at random."""
-        limit = self._options.timer_congest_num_each_slot
-        if limit >= _NO_LIMIT or not self._is_loaded:
-            return False
-        slot = self.wheel.get(out_time)
-        return slot is not None and slot.total > limit * (1 + random())
 
     # Starting and stopping.
 
@@ -407,7 +357,7 @@ class Timers:
                 self.log.clean(lambda offset: offset < self._store.min_physical_offset)
         except OSError as error:
             log.error("the timers' state cannot be written: %s", error)
-        self._count_rates(elapsed)
+        self._rates.note(elapsed, self.enqueue.count, self._delivery.count)
 
     def wait_millis(self, now: int) -> int | None:
         """Return the ms until a timer can be due: 0 if `tick` left work, None if none waits."""
@@ -483,25 +433,9 @@ class Timers:
         checkpoint.data_version.next(self._clock.millis())
         checkpoint.save()
 
-    # Figures.
-
-    def _count_rates(self, elapsed: float) -> None:
-        passed = elapsed - self._rate_began
-        if passed >= 1:
-            counts = (self.enqueue.count, self._delivery.count)
-            self._rates = (
-                (counts[0] - self._rate_counts[0]) / passed,
-                (counts[1] - self._rate_counts[1]) / passed,
-            )
-            self._rate_counts, self._rate_began = counts, elapsed
-
     def runtime_info(self) -> dict[str, str]:
-        """Return figures by RocketMQ's keys. RocketMQ: `AdminBrokerProcessor.prepareRuntimeInfo`."""
+        """Return figures by RocketMQ's keys; see `timer_figures`."""
         if not self._is_loaded:
-            return dict.fromkeys(_FIGURES, "0")
-        behind = max(0, self._store.steady.now() - self.dequeue.read_time) // 1000
-        values: tuple[Any, ...] = (behind, self.enqueue.behind, self.pending, *self._rates)
-        return {name: str(value) for name, value in zip(_FIGURES, values, strict=True)}
-
-
-_FIGURES = ("timerReadBehind", "timerOffsetBehind", "timerCongestNum", "timerEnqueueTps", "timerDequeueTps")
+            return no_timer_figures()
+        lag_seconds = max(0, self._store.steady.now() - self.dequeue.read_time) // 1000
+        return timer_figures(lag_seconds, self.enqueue.behind, self.pending, self._rates)

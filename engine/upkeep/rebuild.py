@@ -33,7 +33,8 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SI
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import enters_queue, parse_delay_levels, producer_of
 from mqgateway.engine.store.file_queue import FilePool
-from mqgateway.engine.store.index_file import INDEX_GROUP, Index
+from mqgateway.engine.store.index import Index
+from mqgateway.engine.store.index_file import INDEX_GROUP
 from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.record import HEAD_SIZE, decode
 from mqgateway.engine.store.unit_queue import BLANK_PLACE, PLACE
@@ -136,7 +137,7 @@ class _Rebuild:
         slots, entries = options.max_hash_slot_num, options.max_index_num
         for name in layout.index_files():
             slots, entries = layout.index_shape(self._disk.size(f"{layout.index}/{name}")) or (slots, entries)
-        return Index(self._disk, layout.index + ASIDE, slots, entries)
+        return Index(self._disk, layout.index + ASIDE, slots, entries, self._disk.unlink)
 
     def clear(self) -> None:
         """Delete temporary files of this rebuild, or of an interrupted one."""

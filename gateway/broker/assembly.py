@@ -23,6 +23,7 @@ from mqgateway.engine.options import OptionSet
 from mqgateway.engine.pop.foreign import ForeignMessages
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.store.removal import Removals
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
 from mqgateway.engine.topic_compaction import TopicCompaction
@@ -72,20 +73,27 @@ def build_broker(
     `settings` are all options of the process. `is_turn` returns True while the requests of a read are served.
     `access` contains users and policies, if there are any. The table of clients calls `on_notice`.
     """
-    options, clock, tables = environment.options, environment.clock, Tables(environment)
+    options, clock = environment.options, environment.clock
+    tables = Tables(environment, lambda: (store.min_physical_offset, store.max_physical_offset))
     role = ReplicationRole.initial(
         environment.store_options.broker_role,
         options.broker_id,
         is_assigned=options.enable_controller_mode or environment.store_options.enable_d_leger_commit_log,
     )
-    ledger = _ledger_log(environment)
-    store = _store(environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals), ledger)
+    removals = Removals(
+        environment.disk, clock, environment.reader or environment.worker, environment.store_options
+    )
+    ledger = _ledger_log(environment, removals)
+    store = _store(
+        environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals), ledger, removals
+    )
     stats = BrokerStats(options, clock.millis(), tables.topics.is_system)
     cluster = ClusterState(environment, tables, role, client, clockwork)
     replicas = _replicas(environment, store, ledger, lambda: _may_answer(broker))
     produce = ProduceState(environment, store, role, replicas)
-    tables.topics.log_range = lambda: (store.min_physical_offset, store.max_physical_offset)
     timers = _timers(environment, store, stats, tables.topics)
+    reader = ForeignReader(options, client.request, cluster.name_servers)
+    foreign = ForeignMessages(reader.read, options.max_escapes_under_way)
     broker = Broker(
         environment=environment,
         configuration=Configuration(settings, environment.disk, clock, options.broker_config_path),
@@ -104,7 +112,7 @@ def build_broker(
         cluster=cluster,
         produce=produce,
         consume=ConsumeState(environment),
-        pop=PopState(environment, tables, store, timers, stats, is_turn),
+        pop=PopState(environment, tables, store, timers, stats, foreign, is_turn),
         lite=LiteState(environment, tables, store, cluster.writable_routes),
         delays=_delays(environment, store, stats, tables.topics),
         timers=timers,
@@ -116,14 +124,14 @@ def build_broker(
     return broker
 
 
-def _ledger_log(environment: BrokerEnvironment) -> Log | None:
+def _ledger_log(environment: BrokerEnvironment, removals: Removals) -> Log | None:
     """Return the log of a DLedger group; None outside a group, where the modules are not imported."""
     options = environment.store_options
     if not options.enable_d_leger_commit_log:
         return None
     from mqgateway.gateway.broker.ledger.parts import ledger_log
 
-    return ledger_log(environment)
+    return ledger_log(environment, removals.add)
 
 
 def _replicas(
@@ -145,10 +153,12 @@ def _may_answer(broker: Broker) -> bool:
 
 
 def _wake(broker: Broker, arrivals: list[Arrival]) -> None:
-    """Wake the requests that wait for these arrivals."""
+    """Wake the requests that wait for these arrivals, and send them to slaves."""
     broker.consume.arrived(arrivals)
     broker.pop.arrived(arrivals)
     broker.lite.arrived(arrivals)
+    if broker.replication is not None:
+        broker.replication.arrived()
 
 
 def _store(
@@ -157,6 +167,7 @@ def _store(
     topics: TopicTable,
     on_arrivals: Callable[[list[Arrival]], None],
     commit_log: Log | None,
+    removals: Removals,
 ) -> MessageStore:
     """Return the log with its queues. In compacted topics only the newest message of each key is kept."""
     options, worker = environment.store_options, environment.worker
@@ -170,19 +181,22 @@ def _store(
         is_batch_topic=topics.has_batch_queues,
         aside=environment.reader,
         commit_log=commit_log,
+        removals=removals,
     )
     if not role.is_master:
         store.gate = closed_gate(role.state.kind)
     if options.enable_compaction:
-        store.compaction = Compaction(
-            options,
-            disk=environment.disk,
-            clock=environment.clock,
-            worker=environment.reader or worker,
-            root=options.store_path_root_dir,
-            source=store,
-            topics=topics.compacted,
-            is_compacted=topics.is_compacted,
+        store.compact_with(
+            Compaction(
+                options,
+                disk=environment.disk,
+                clock=environment.clock,
+                worker=environment.reader or worker,
+                root=options.store_path_root_dir,
+                source=store,
+                topics=topics.compacted,
+                is_compacted=topics.is_compacted,
+            )
         )
     return store
 
@@ -284,35 +298,35 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
         stream = EpochStream(
             broker.store_options, broker.store, broker.role, replicas, epochs, lambda: _forget_end(broker)
         )
-    replication = Replication(broker, reactor, client.request, stream)
-    reader = ForeignReader(options, client.request, cluster.name_servers)
-    broker.pop.log.foreign = ForeignMessages(reader.read, options.max_escapes_under_way)
+    ledger = _ledger_member(broker, reactor)
+    leader_sends_log = None if ledger is None else ledger.is_following
+    replication = Replication(broker, reactor, client.request, stream, leader_sends_log)
     escape = None
     if options.enable_slave_acting_master:
         sender = EscapeSender(options, broker.clock, client.request, cluster.name_servers)
         escape = Escape(sender.send, options.max_escapes_under_way)
     services = SpecialServices(broker, lambda: replication.tables, escape, epochs)
     membership = BrokerMembership(broker, services, replication, client.request, client.send_oneway)
-    broker.replication, broker.membership = replication, membership
     controlled = None
     if isinstance(replicas, AgreedReplicas):
         controlled = ControlledReplica(broker, replication, replicas, epochs, client.request)
-        broker.controlled = controlled
     cluster.registration.watch_master(replication.on_master if controlled is None else controlled.on_master)
-    ledger = _ledger_member(broker, reactor)
-    if ledger is not None:
-        replication.leader_sends_log = ledger.is_following
-        broker.term = ledger.term
-    broker.epochs = epochs
-    broker.nodes = NodeExchange(
+    nodes = NodeExchange(
         broker,
         replication,
         client.request,
         _number_of(broker, controlled, ledger),
         lambda: replicas.in_sync_set.ids if isinstance(replicas, AgreedReplicas) else None,
     )
-    if options.kafka_cluster_groups:
-        broker.peers = PeerExchange(broker)
+    broker.join(
+        replication=replication,
+        membership=membership,
+        controlled=controlled,
+        nodes=nodes,
+        peers=PeerExchange(broker) if options.kafka_cluster_groups else None,
+        epochs=epochs,
+        term=None if ledger is None else ledger.term,
+    )
     return GroupParticipation(replication, services, membership, escape, controlled, ledger)
 
 

@@ -66,27 +66,46 @@ class Broker:
     access: AccessAdministration | None = None
     """Users and policies; None without authentication."""
     replication: LogReplication | None = None
-    """The broker's replication in its group, once it has joined."""
+    """The broker's replication in its group, once it has joined (`join`); so are the next fields."""
     membership: GroupView | None = None
-    """The broker's view of its group's members, once it has joined."""
+    """The broker's view of its group's members."""
     controlled: Controlled | None = None
     """The broker as a replica of a controller; None without one."""
     nodes: Nodes | None = None
-    """The nodes of the group that clients of a front end see, once the broker has joined."""
+    """The nodes of the group that clients of a front end see."""
     peers: Peers | None = None
     """The other groups of the cluster that these clients see; None if there are none."""
     epochs: Epochs | None = None
-    """The epochs of the log, once the broker has joined its group; of a DLedger group's there are none."""
-    coordinated: CoordinatorView | None = None
-    """Groups and transactions that a front end coordinates; None without one."""
+    """The epochs of the log; of a DLedger group's there are none."""
     term: Callable[[], int] | None = None
     """Returns the term of the broker's DLedger group; None outside a group."""
+    coordinated: CoordinatorView | None = None
+    """Groups and transactions that a front end coordinates; None without one."""
 
     def __post_init__(self) -> None:
         self.options = self.environment.options
         self.store_options = self.environment.store_options
         self.clock = self.environment.clock
         self.store_host = self.environment.store_host
+
+    def join(
+        self,
+        *,
+        replication: LogReplication,
+        membership: GroupView,
+        controlled: Controlled | None,
+        nodes: Nodes,
+        peers: Peers | None,
+        epochs: Epochs,
+        term: Callable[[], int] | None,
+    ) -> None:
+        """Take part in a group of replicas: its parts are made of a broker, so they are added to it."""
+        self.replication, self.membership, self.controlled = replication, membership, controlled
+        self.nodes, self.peers, self.epochs, self.term = nodes, peers, epochs, term
+
+    def attach(self, view: CoordinatorView) -> None:
+        """Show groups and transactions of a front end, which starts once the broker has."""
+        self.coordinated = view
 
     @property
     def is_active(self) -> bool:

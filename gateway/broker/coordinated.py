@@ -63,6 +63,11 @@ class CoordinatorView(Protocol):
         """Return a group by its name in the broker's tables, None if it is not one of the front end."""
         ...
 
+    def has_members(self, name: str) -> bool:
+        """Return True if a group, by its name in the broker's tables, has members that send no heartbeats of
+        RocketMQ."""
+        ...
+
     def transactions(self) -> Sequence[CoordinatedTransaction]:
         """Return the transactions that are not finished, the oldest first."""
         ...

@@ -47,7 +47,7 @@ class PeriodicWork:
         """True while the broker stops: parked requests are answered, so that connections can be settled."""
         self.puts_no_more = False
         """True once all requests are answered: nothing more is put."""
-        broker.timers.watch_sets(self.within)
+        broker.timers.acceptance.watch(self.within)
         broker.store.watch_rest(self.dispatch_soon)
         # A new master serves clients only after its services have resumed.
         broker.role.on_change(lambda before, after: self.within(0))

@@ -158,7 +158,6 @@ class BrokerStats:
         self._options = options
         self._is_system = is_system
         self.meters: Meters | None = None
-        """Counts for exported metrics only; None if metrics are not exported."""
         self._tables: dict[str, dict[str, Count]] = {name: {} for name in (*BY_TOPIC, *BY_GROUP, *EVENTS)}
         self._puts: dict[str, _Counts] = {}
         self._noted: dict[str, list[int]] = {}  # sizes by topic; see `put_plain`
@@ -295,6 +294,10 @@ class BrokerStats:
         if name not in self._tables:
             self._tables[name] = {}
         self._count(name, key).add(amount)
+
+    def count_with(self, meters: Meters) -> None:
+        """Count for exported metrics too from now on."""
+        self.meters = meters
 
     def watch_details(self, callback: Callable[[], None]) -> None:
         """Call back when a `DETAILED` count is queried."""

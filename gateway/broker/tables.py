@@ -5,6 +5,8 @@ Each has a file of its own, at RocketMQ's path. RocketMQ: `BrokerController.init
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mqgateway.engine.filters import ConsumerFilters
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.assignment import RequestModes
@@ -20,14 +22,15 @@ from mqgateway.gateway.broker.environment import BrokerEnvironment
 class Tables:
     """Topics, groups, consumer offsets, filters and request modes of groups; mappings of static topics.
 
-    Client-metrics resources, quotas of clients and topics of other groups are Kafka's.
+    Client-metrics resources, quotas of clients and topics of other groups are Kafka's. `log_range` returns
+    begin and end of the log.
     """
 
-    def __init__(self, environment: BrokerEnvironment) -> None:
+    def __init__(self, environment: BrokerEnvironment, log_range: Callable[[], tuple[int, int]]) -> None:
         options, disk = environment.options, environment.disk
         clock, worker, path = environment.clock, environment.worker, environment.table_path
         has_lmq = environment.store_options.enable_lmq
-        self.topics = TopicTable(options, disk, path("topics.json"), clock, worker)
+        self.topics = TopicTable(options, disk, path("topics.json"), clock, worker, log_range=log_range)
         self.topics.has_lmq_topics = has_lmq
         self.mappings = Mappings(options, disk, path("topicQueueMapping.json"), clock, worker)
         self.groups = GroupTable(options, disk, path("subscriptionGroup.json"), clock, worker)

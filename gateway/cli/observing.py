@@ -136,7 +136,7 @@ class Observation:
         if self.service is not None and self._exports:
             from mqgateway.gateway.metrics.joining import JoinedScrapes
 
-            self.service.join = JoinedScrapes(self._reactor, self._clock, schedule, ports).join
+            self.service.join_with(JoinedScrapes(self._reactor, self._clock, schedule, ports).join)
 
     @property
     def scraped_port(self) -> int:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.lenient_json import dumps
-from mqgateway.engine.message import DEFAULT_TOPIC
 from mqgateway.gateway.client.admin_question import Question, asks, body_of, json_of, nothing, topics_of
 from mqgateway.gateway.client.answers import decode_body
 from mqgateway.gateway.client.errors import ClientError
@@ -16,13 +15,13 @@ from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.headers import (
     CreateTopicListRequestHeader,
-    CreateTopicRequestHeader,
     DeleteTopicRequestHeader,
     GetTopicConfigRequestHeader,
     GetTopicStatsInfoRequestHeader,
     QueryConsumeTimeSpanRequestHeader,
     QueryTopicConsumeByWhoRequestHeader,
 )
+from mqgateway.gateway.codec.topic_header import create_topic_header
 
 if TYPE_CHECKING:
     from mqgateway.engine.tables.topics import TopicConfig
@@ -34,7 +33,8 @@ def update(config: TopicConfig, *, without: Iterable[str] = ()) -> Question[None
 
     Its attributes are merged with the existing ones; those in `without` are deleted.
     """
-    return Question(RequestCode.UPDATE_AND_CREATE_TOPIC, nothing, _header(config, without))
+    changes = _added(config) | {f"-{name}": "" for name in without}
+    return Question(RequestCode.UPDATE_AND_CREATE_TOPIC, nothing, create_topic_header(config, changes))
 
 
 @asks(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC)
@@ -45,7 +45,7 @@ def update_static(
 
     `mapping` lists its queues on this broker, in the form of `TopicQueueMappingDetail`.
     """
-    header = _header(config, ())
+    header = create_topic_header(config, _added(config))
     header.force = is_forced
     body = dumps(mapping)
     return Question(RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC, nothing, header, body)
@@ -57,7 +57,7 @@ def update_many(configs: Iterable[TopicConfig]) -> Question[None]:
     shapes = []
     for config in configs:
         shape = config.to_json()
-        shape["attributes"] = {f"+{name}": value for name, value in config.attributes.items()}
+        shape["attributes"] = _added(config)
         shapes.append(shape)
     body = bodies.CreateTopicListRequestBody(topic_config_list=shapes).encode()
     return Question(RequestCode.UPDATE_AND_CREATE_TOPIC_LIST, nothing, CreateTopicListRequestHeader(), body)
@@ -150,17 +150,6 @@ def _config(shape: Mapping[str, object]) -> TopicConfig:
         raise ClientError(f"an answer that cannot be read: {error}") from None
 
 
-def _header(config: TopicConfig, without: Iterable[str]) -> CreateTopicRequestHeader:
-    changes = [f"+{name}={value}" for name, value in config.attributes.items()]
-    changes += [f"-{name}" for name in without]
-    return CreateTopicRequestHeader(
-        topic=config.topic_name,
-        default_topic=DEFAULT_TOPIC,
-        read_queue_nums=config.read_queue_nums,
-        write_queue_nums=config.write_queue_nums,
-        perm=config.perm,
-        topic_filter_type=config.topic_filter_type,
-        topic_sys_flag=config.topic_sys_flag,
-        order=config.order,
-        attributes=",".join(changes) or None,
-    )
+def _added(config: TopicConfig) -> dict[str, str]:
+    """Return the attributes of a topic as changes."""
+    return {f"+{name}": value for name, value in config.attributes.items()}

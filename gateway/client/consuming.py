@@ -10,12 +10,13 @@ from collections.abc import Sequence
 
 from mqgateway.engine.message import PROPERTY_CONSUME_START_TIMESTAMP
 from mqgateway.gateway.client.consumer import GroupConsumer
-from mqgateway.gateway.client.listening import Consumed, Context, Listener, Slots, listened
+from mqgateway.gateway.client.listening import Consumed, Context, Listener, listened
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.options import PushOptions
 from mqgateway.gateway.client.process_queue import ProcessQueue
 from mqgateway.gateway.client.returning import Returns
 from mqgateway.gateway.codec.bodies import ConsumeMessageDirectlyResult, MessageQueue
+from mqgateway.gateway.runtime.slots import Slots
 
 log = logging.getLogger(__name__)
 

@@ -22,7 +22,7 @@ from mqgateway.gateway.client.consumer import (
     GroupConsumer,
 )
 from mqgateway.gateway.client.errors import BrokerError, ClientError
-from mqgateway.gateway.client.listening import Consumed, Context, Slots
+from mqgateway.gateway.client.listening import Consumed, Context
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.options import ConsumeFrom, PushOptions
 from mqgateway.gateway.client.process_queue import PULL_IDLE_MILLIS
@@ -37,6 +37,7 @@ from mqgateway.gateway.codec.headers import (
     PopMessageRequestHeader,
     PopMessageResponseHeader,
 )
+from mqgateway.gateway.runtime.slots import Slots
 
 log = logging.getLogger(__name__)
 

@@ -36,7 +36,7 @@ def start(around: FrontEndEnvironment) -> Running:
         noted=None if latency is None else CallTimes(latency).noted,
         before=before,
     )
-    around.meter.connections = lambda: listener.connection_count
+    around.meter.read_from(lambda: listener.connection_count)
     listener.start(around.host, around.port)
     return listener
 

@@ -13,7 +13,6 @@ from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.coordinator_queue import coordinator_log, log_retention
-from mqgateway.gateway.kafka.group_names import kafka_group
 from mqgateway.gateway.kafka.group_settings import StoredSettings
 from mqgateway.gateway.kafka.group_topics import GroupTopics
 from mqgateway.gateway.kafka.topics import Topics
@@ -54,15 +53,8 @@ class Coordination:
             share_settings=settings.share,
         )
         self._coordinated = Coordinated(operations, self.coordinator)
-        operations.clients.reserve_groups(self._has_members)
         self.tick()
 
     def tick(self) -> None:
         """Do what is due."""
         self._coordinated.tick()
-
-    def _has_members(self, name: str) -> bool:
-        """Return True if a group, by RocketMQ's name, has members that speak Kafka's protocol."""
-        group_id = kafka_group(name)
-        group = None if group_id is None else self.coordinator.groups.get(group_id)
-        return group is not None and not group.is_empty

@@ -22,6 +22,7 @@ from mqgateway.gateway.kafka.codec.plans import decode
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import CONSUMER, Group
+from mqgateway.gateway.kafka.coordinator.group_table import AnyGroup
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 from mqgateway.gateway.kafka.group_names import kafka_group
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
@@ -49,8 +50,7 @@ class KafkaView:
 
     def group(self, name: str) -> CoordinatedGroup | None:
         """See `CoordinatorView`."""
-        group_id = kafka_group(name)
-        group = None if group_id is None else self._coordinator.groups.get(group_id)
+        group = self._group(name)
         if isinstance(group, Group):
             return _classic(group)
         if isinstance(group, ModernGroup):
@@ -58,6 +58,11 @@ class KafkaView:
         if isinstance(group, ShareGroup):
             return self._share(group)
         return None
+
+    def has_members(self, name: str) -> bool:
+        """See `CoordinatorView`."""
+        group = self._group(name)
+        return group is not None and not group.is_empty
 
     def transactions(self) -> Sequence[CoordinatedTransaction]:
         """See `CoordinatorView`."""
@@ -75,6 +80,10 @@ class KafkaView:
             )
             for transactional_id, status in sorted(found, key=lambda pair: pair[1].started)
         ]
+
+    def _group(self, name: str) -> AnyGroup | None:
+        group_id = kafka_group(name)
+        return None if group_id is None else self._coordinator.groups.get(group_id)
 
     def _consumer(self, group: ModernGroup) -> CoordinatedGroup:
         members = [

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from typing import Any, Final, NamedTuple
 
-from twisted.internet.defer import Deferred, DeferredSemaphore, inlineCallbacks
+from twisted.internet.defer import Deferred, inlineCallbacks
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import elapsed_millis
@@ -34,6 +34,7 @@ from mqgateway.gateway.kafka.share_partitions.records import ShareKey
 from mqgateway.gateway.kafka.topics import Topic, Topics
 from mqgateway.gateway.kafka.validation import BatchRefused, checked, rules_of
 from mqgateway.gateway.runtime.outcomes import as_deferred
+from mqgateway.gateway.runtime.slots import Slots
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +87,7 @@ class DeadLetterWriter:
         self._topics = topics
         self._settings = settings
         self._creation = Creation(operations, topics.everywhere)
-        self._together = DeferredSemaphore(TOGETHER)
+        self._slots = Slots(TOGETHER)
         self._pauses = Deadlines()
 
     def tick(self) -> None:
@@ -95,8 +96,14 @@ class DeadLetterWriter:
 
     def write(self, key: ShareKey, letters: Sequence[DeadLetters]) -> Deferred[None]:
         """Write dead letters; fires, without a failure, once they are written or cannot be."""
-        writing: Deferred[None] = self._together.run(self._write, key, letters)
-        return writing.addErrback(_lost, key, letters)
+        return Deferred.fromCoroutine(self._in_turn(key, letters)).addErrback(_lost, key, letters)
+
+    async def _in_turn(self, key: ShareKey, letters: Sequence[DeadLetters]) -> None:
+        await self._slots.enter()
+        try:
+            await self._write(key, letters)
+        finally:
+            self._slots.leave()
 
     @inlineCallbacks
     def _write(self, key: ShareKey, letters: Sequence[DeadLetters]) -> Generator[Deferred[Any], Any, None]:

@@ -24,9 +24,7 @@ def start(around: FrontEndEnvironment) -> Running:
         latency=around.meter.latency,
         before=before,
     )
-    around.meter.connections = lambda: server.connection_count
-    around.meter.telemetry = server.telemetry
-    around.meter.quotas = server.quotas
+    around.meter.read_from(lambda: server.connection_count, server.telemetry, server.quotas)
     server.start(around.host, around.port)
     return server
 

@@ -5,7 +5,8 @@ Standard: `KafkaApis.getCurrentLeader`.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol, TypeVar
 
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.cluster_view import ClusterNode, ClusterView
@@ -17,25 +18,24 @@ PRODUCE_SINCE: Final = 10
 FETCH_SINCE: Final = 16
 HINTED: Final = frozenset((ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH))
 
+Leader = TypeVar("Leader")
+
+
+class _Partition(Protocol[Leader]):
+    """A partition of an answer."""
+
+    error_code: int
+    current_leader: Leader
+
 
 def hint_in_produce(
     cluster: ClusterView, topics: Topics, call: KafkaCall, answer: produce_response.ProduceResponse
 ) -> produce_response.ProduceResponse:
     """Add leaders to the partitions of an answer that were refused for them; return the answer."""
-    if call.version < PRODUCE_SINCE:
-        return answer
-    leaders: set[ClusterNode] = set()
-    for topic in answer.responses:
-        refused = [each for each in topic.partition_responses if each.error_code in HINTED]
-        group = topics.group_of(topic.name, topic.topic_id) if refused else ""
-        leader = cluster.leader(call, group) if refused else None
-        if leader is not None:
-            leaders.add(leader)
-            epoch = cluster.replicas(group).epoch
-            for partition in refused:
-                partition.current_leader = produce_response.LeaderIdAndEpoch(leader.id, epoch)
-    if leaders:
-        answer.node_endpoints = [produce_response.NodeEndpoint(*leader) for leader in sorted(leaders)]
+    if call.version >= PRODUCE_SINCE:
+        found = ((one.name, one.topic_id, one.partition_responses) for one in answer.responses)
+        leaders = _add_leaders(cluster, topics, call, found, produce_response.LeaderIdAndEpoch)
+        answer.node_endpoints = [produce_response.NodeEndpoint(*leader) for leader in leaders]
     return answer
 
 
@@ -43,18 +43,33 @@ def hint_in_fetch(
     cluster: ClusterView, topics: Topics, call: KafkaCall, answer: fetch_response.FetchResponse
 ) -> fetch_response.FetchResponse:
     """Add leaders to the partitions of an answer that were refused for them; return the answer."""
-    if call.version < FETCH_SINCE:
-        return answer
+    if call.version >= FETCH_SINCE:
+        found = ((one.topic, one.topic_id, one.partitions) for one in answer.responses)
+        leaders = _add_leaders(cluster, topics, call, found, fetch_response.LeaderIdAndEpoch)
+        answer.node_endpoints = [fetch_response.NodeEndpoint(*leader) for leader in leaders]
+    return answer
+
+
+def _add_leaders(
+    cluster: ClusterView,
+    topics: Topics,
+    call: KafkaCall,
+    found: Iterable[tuple[str, bytes, Iterable[_Partition[Leader]]]],
+    leader_of: Callable[[int, int], Leader],
+) -> list[ClusterNode]:
+    """Add leaders to partitions that were refused for them; return each leader once, in order.
+
+    `found` has name and id of each topic, with its partitions. `leader_of` makes a leader of its node id and
+    its epoch.
+    """
     leaders: set[ClusterNode] = set()
-    for topic in answer.responses:
-        refused = [each for each in topic.partitions if each.error_code in HINTED]
-        group = topics.group_of(topic.topic, topic.topic_id) if refused else ""
+    for name, topic_id, partitions in found:
+        refused = [each for each in partitions if each.error_code in HINTED]
+        group = topics.group_of(name, topic_id) if refused else ""
         leader = cluster.leader(call, group) if refused else None
         if leader is not None:
             leaders.add(leader)
             epoch = cluster.replicas(group).epoch
             for partition in refused:
-                partition.current_leader = fetch_response.LeaderIdAndEpoch(leader.id, epoch)
-    if leaders:
-        answer.node_endpoints = [fetch_response.NodeEndpoint(*leader) for leader in sorted(leaders)]
-    return answer
+                partition.current_leader = leader_of(leader.id, epoch)
+    return sorted(leaders)

@@ -18,7 +18,7 @@ from mqgateway.engine.meters import (
     SIZE_BOUNDS,
     Distribution,
 )
-from mqgateway.gateway.broker.clients.table import GRPC, REMOTING
+from mqgateway.gateway.broker.clients.members import GRPC, REMOTING
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.declarations import (
     DISK,

@@ -18,7 +18,7 @@ from mqgateway.engine.pop.names import REVIVE_GROUP
 from mqgateway.engine.steps import columns_in_parts, in_parts
 from mqgateway.gateway.broker.admin.broker import runtime_info
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, ConsumerGroup, GroupClient
+from mqgateway.gateway.broker.clients.members import CONSUME_ACTIVELY, ConsumerGroup, GroupClient
 from mqgateway.gateway.broker.stats import GROUP_GET_NUMS, GROUP_GET_SIZE, Count
 from mqgateway.gateway.codec.codes import version_name
 from mqgateway.gateway.metrics.lag import GroupLag, GroupProgress, StoreTimes, progress, shown

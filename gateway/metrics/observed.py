@@ -123,8 +123,8 @@ class ObservedBroker:
             for dispatcher in (service.dispatcher, service.fast_dispatcher):
                 dispatcher.time_with(times)
             service.broker.store.admin.watch_syncs(meters.synced)
-            service.broker.stats.meters = meters
-            service.broker.timers.metrics.meters = meters
+            service.broker.stats.count_with(meters)
+            service.broker.timers.metrics.count_with(meters)
 
     def _exposition(self, labels: Mapping[str, str]) -> Exposition:
         options = self._options

@@ -75,13 +75,16 @@ class MetricsService:
         self._pusher: Pusher | None = None
         self._in_progress: dict[str, list[Deferred[list[bytes]]]] = {}
         self.loop_lag = Histogram(LOOP_LAG_BOUNDS, 1)
-        self.join: Join | None = None
-        """Adds the scrapes of other processes; None: only servers of this process are scraped."""
+        self._join: Join | None = None
 
     @property
     def exports_metrics(self) -> bool:
         """True if metrics are exported, by a scrape or a push."""
         return self._exporter is not None and self._exporter.exports_metrics
+
+    def join_with(self, join: Join) -> None:
+        """Add the scrapes of other processes by `join`; else only servers of this process are scraped."""
+        self._join = join
 
     def start(self) -> None:
         """Listen on the ports that the options name, or start to push metrics."""
@@ -135,7 +138,7 @@ class MetricsService:
 
     def _scrape_all(self, metrics: str) -> Deferred[list[bytes]]:
         """Return a Deferred of the text of this process, joined with that of others if there are any."""
-        own, join = self.scrape(metrics), self.join
+        own, join = self.scrape(metrics), self._join
         return own if join is None else own.addCallback(lambda text: join(metrics, text))
 
     def _read(self, metrics: str) -> Steps[None]:

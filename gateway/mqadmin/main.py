@@ -10,7 +10,7 @@ import itertools
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.clock import Clock, SystemClock
@@ -110,9 +110,14 @@ def console(
     profiles: Notebook | None = None,
 ) -> int:
     """Run a call with this process's standard streams; return the exit code."""
-    around = Surroundings(sys.stdout.write, sys.stderr.write, sys.stdin, is_terminal=sys.stdout.isatty())
-    around.notebook = notebook or around.notebook
-    around.profiles = profiles or around.profiles
+    around = Surroundings(
+        sys.stdout.write,
+        sys.stderr.write,
+        sys.stdin,
+        notebook=notebook or Notebook(),
+        profiles=profiles or Notebook(),
+        is_terminal=sys.stdout.isatty(),
+    )
     ended = Tool(around, catalogue).run(arguments)
     return DONE if os.environ.get("MQADMIN_EXIT_ZERO") == "1" else ended
 
@@ -241,12 +246,20 @@ class Tool:
         is_dry = "dry-run" in given
         name_servers = chosen.name_servers or self._catalogue.name_servers
         servers = Servers(name_servers, self._connected(chosen), chosen.timeout, is_dry=is_dry)
-        call = CommandCall(given, servers, around.clock.millis, around.clock.monotonic, is_dry=is_dry)
-        call.wait, call.ask_secret = around.wait, around.ask_secret
-        call.remark = lambda text: around.complain(error_line(text, self._catalogue.program, "note"))
-        call.notebook, call.profiles = around.notebook, around.profiles
+        call = CommandCall(
+            given,
+            servers,
+            around.clock.millis,
+            around.clock.monotonic,
+            is_dry=is_dry,
+            wait=around.wait,
+            remark=lambda text: around.complain(error_line(text, self._catalogue.program, "note")),
+            ask_secret=around.ask_secret,
+            notebook=around.notebook,
+            profiles=around.profiles,
+        )
         if around.is_terminal:
-            call.note, call.confirm = self._note, self._confirm
+            call = replace(call, note=self._note, confirm=self._confirm)
         rows: list[Row] = []
         failure: ClientError | None = None
         try:

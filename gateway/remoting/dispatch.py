@@ -140,8 +140,7 @@ class Dispatcher:
         self.times: Times | None = None
         """Measurement of latencies, notified of reads by the connections; see `time_with`."""
         self._answered: list[int] | None = None
-        self.interceptor: Interceptor | None = None
-        """Interceptor of all requests, or None."""
+        self._interceptor: Interceptor | None = None
         self.stopping = False
         """Set when the server stops: clients that understand it are sent away."""
 
@@ -168,13 +167,23 @@ class Dispatcher:
                 function, header, limit = self._table[code]
                 self._table[code] = partial(_as_late, function), header, limit
 
+    def intercept_with(self, interceptor: Interceptor) -> None:
+        """Pass all requests to `interceptor` from the next one on, before any other one."""
+        inner = self._interceptor
+        if inner is None:
+            self._interceptor = interceptor
+        else:
+            self._interceptor = lambda command, peer, carry_out: interceptor(
+                command, peer, lambda one, sender: inner(one, sender, carry_out)
+            )
+
     def dispatch(self, command: RemotingCommand, peer: Peer) -> Answer | Steps[Answer]:
         """Serve a request and return its encoded answer, or None for no answer. Never raises.
 
         Return a Deferred if the answer must be waited for, or the remaining steps if it is CPU-bound.
         """
-        if self.interceptor is not None:
-            return self.interceptor(command, peer, self._carry_out)
+        if self._interceptor is not None:
+            return self._interceptor(command, peer, self._carry_out)
         return self._carry_out(command, peer)
 
     def _carry_out(self, command: RemotingCommand, peer: Peer) -> Answer | Steps[Answer]:

@@ -119,7 +119,7 @@ class Faults:
 
     def attach(self, dispatcher: Dispatcher) -> None:
         """Intercept the requests of a port."""
-        dispatcher.interceptor = self._intercept
+        dispatcher.intercept_with(self._intercept)
 
     def striking(self, codes: Collection[int], topics: Collection[str | None]) -> Fault | None:
         """Return the fault that applies to a request, and count the hit; None if there is none."""

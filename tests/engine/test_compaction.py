@@ -241,15 +241,17 @@ def test_a_store_serves_compacted_topics_from_their_files() -> None:
         store = MessageStore(
             settings, disk=disk, clock=clock, worker=InlineWorker(), store_host=HOST, memory=1 << 30
         )
-        store.compaction = Compaction(
-            settings,
-            disk=disk,
-            clock=clock,
-            worker=InlineWorker(),
-            root="/store",
-            source=store,
-            topics=lambda: [(TOPIC, 1)],
-            is_compacted=lambda topic: topic == TOPIC,
+        store.compact_with(
+            Compaction(
+                settings,
+                disk=disk,
+                clock=clock,
+                worker=InlineWorker(),
+                root="/store",
+                source=store,
+                topics=lambda: [(TOPIC, 1)],
+                is_compacted=lambda topic: topic == TOPIC,
+            )
         )
         store.start()
         return store

@@ -86,9 +86,7 @@ def _broker_tables(world: World) -> Iterator[Size]:
     yield "clients told of lite topics", len(state.events), options.max_lite_subscription_count
     yield "connections of these clients", len(state._clients), options.max_lite_subscription_count
     yield "queues with messages that are out", len(broker.pop.log.in_flight), options.max_offsets
-    foreign = broker.pop.log.foreign
-    assert foreign is not None
-    yield "messages of other groups", len(foreign), options.max_escapes_under_way
+    yield "messages of other groups", len(broker.pop.log._foreign), options.max_escapes_under_way
     for name, counts in broker.stats._tables.items():
         yield f"counts of {name}", len(counts), options.max_stats_keys
     yield "counted puts", len(broker.stats._puts), options.max_stats_keys

@@ -1,49 +1,42 @@
-"""A callback is a constructor argument or subscribes (`watch_...`); other objects do not set it."""
+"""Callbacks and collaborators are constructor arguments or subscribe; no object sets those of another."""
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 from tests.house.source import nodes, source_files
 
 EXCEPTIONS = {
-    "engine/store/administration.py": ({"on_synced"}, "metrics watch the syncs of a store that exists"),
-    "engine/store/flush.py": ({"on_dirty_tail"}, "the log exists before what repairs its end"),
-    "engine/store/message_store.py": (
-        {"remove", "readable_end"},
-        "pools, index and compacted parts exist before what removes files, and what reads",
-    ),
     "gateway/access/control.py": ({"may_use"}, "attributes of one request, which hooks add to it"),
     "gateway/access/plain/control.py": ({"may_use"}, "attributes of one request, which hooks add to it"),
-    "gateway/broker/acting/services.py": ({"elsewhere"}, "a slave's gate sends elsewhere only while it acts"),
-    "gateway/broker/assembly.py": (
-        {"leader_sends_log", "log_range"},
-        "topics exist before the store, and replication before the member of a DLedger group",
-    ),
     "gateway/broker/clients/table.py": ({"may_use"}, "the newest heartbeat decides"),
-    "gateway/broker/cluster/state.py": ({"on_change"}, "topics exist before the registration"),
-    "gateway/broker/operations/clients.py": (
-        {"is_reserved"},
-        "front ends start after the broker's parts exist",
-    ),
-    "gateway/broker/replication/master.py": (
-        {"on_arrivals"},
-        "slaves take part in arrivals only while one is connected",
-    ),
-    "gateway/grpc/front_end.py": ({"connections"}, "meters exist before front ends start"),
-    "gateway/kafka/front_end.py": (
-        {"connections", "quotas", "telemetry"},
-        "meters exist before front ends start",
-    ),
-    "gateway/mqadmin/main.py": ({"confirm", "note", "remark"}, "only a terminal has them"),
     "gateway/runtime/http.py": (
         {"connectionLost"},
         "Twisted makes the protocol, and calls this method of it",
     ),
-    "gateway/testing/faults.py": ({"interceptor"}, "only the test server intercepts requests"),
 }
 """Modules that set callables of another object: the attributes, and why. It only shrinks."""
+
+COLLABORATORS = {
+    "engine/overlay.py": (
+        {"content", "file"},
+        "held content moves between files of one name",
+    ),
+    "engine/upkeep/check.py": ({"ledger", "tables"}, "numbers of a report, by names of collaborators"),
+    "gateway/broker/acting/services.py": ({"gate"}, "the gate of the log follows the broker's role"),
+    "gateway/broker/assembly.py": ({"gate"}, "the gate of the log follows the broker's role"),
+    "gateway/broker/clients/members.py": ({"subscribed"}, "a value, by the name of a collaborator"),
+    "gateway/broker/clients/table.py": ({"subscribed"}, "a value, by the name of a collaborator"),
+    "gateway/broker/operations/batches.py": ({"spans"}, "a value, by the name of a collaborator"),
+    "gateway/grpc/service/renewals.py": ({"times"}, "a value, by the name of a collaborator"),
+    "gateway/kafka/api/cluster.py": ({"nodes"}, "a value, by the name of a collaborator"),
+}
+"""Modules that set another object's collaborators, which may be None; as `EXCEPTIONS`."""
+
+DATA = ("NamedTuple", "Enum", "StrEnum", "IntEnum", "Exception")
+"""Bases of classes whose objects are values."""
 
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
@@ -56,6 +49,26 @@ def declared() -> set[str]:
         for path in source_files()
         for node in nodes(path, ast.AnnAssign)
         if isinstance(node.target, ast.Attribute) and ast.unparse(node.annotation).startswith("Callable[")
+    }
+
+
+@cache
+def collaborators() -> set[str]:
+    """Return the names of attributes that are declared as an object of ours with methods, or None."""
+    kinds = {
+        node.name
+        for path in source_files()
+        for node in nodes(path, ast.ClassDef)
+        if not node.decorator_list
+        and not any(ast.unparse(base).rpartition(".")[2] in DATA for base in node.bases)
+        and any(isinstance(one, DEFINITIONS) and not one.name.startswith("_") for one in node.body)
+    }
+    optional = re.compile(r"'?(\w+) \| None'?")
+    return {
+        node.target.attr if isinstance(node.target, ast.Attribute) else ast.unparse(node.target)
+        for path in source_files()
+        for node in nodes(path, ast.AnnAssign)
+        if (found := optional.fullmatch(ast.unparse(node.annotation))) and found[1] in kinds
     }
 
 
@@ -98,9 +111,8 @@ def is_function(value: ast.expr, methods: set[str], inner: set[str]) -> bool:
     return False
 
 
-def set_on_others(path: Path) -> Iterator[str]:
-    """Yield the names of attributes of other objects that a file sets to functions."""
-    methods, inner = functions(path)
+def set_on_others(path: Path) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of attributes of other objects that a file sets, with their values."""
     for target, value in assignments(path):
         match target, value:
             case ast.Attribute(value=ast.Name(id="self" | "cls")), _:
@@ -108,12 +120,29 @@ def set_on_others(path: Path) -> Iterator[str]:
             case ast.Attribute(), ast.Constant():
                 continue
             case ast.Attribute(attr=name), _:
-                if name in declared() or is_function(value, methods, inner):
-                    yield name
+                yield name, value
+
+
+def callables(path: Path) -> set[str]:
+    """Return the names of attributes of other objects that a file sets to functions."""
+    methods, inner = functions(path)
+    return {
+        name
+        for name, value in set_on_others(path)
+        if name in declared() or is_function(value, methods, inner)
+    }
+
+
+def by_file(names_of: Callable[[Path], set[str]]) -> dict[str, set[str]]:
+    """Return the names that were found, by file."""
+    found = {path.as_posix(): names_of(path) for path in source_files()}
+    return {path: names for path, names in found.items() if names}
 
 
 def test_callables_are_not_set_from_outside() -> None:
-    found = {path.as_posix(): set(set_on_others(path)) for path in source_files()}
-    assert {path: names for path, names in found.items() if names} == {
-        path: names for path, (names, _) in EXCEPTIONS.items()
-    }
+    assert by_file(callables) == {path: names for path, (names, _) in EXCEPTIONS.items()}
+
+
+def test_collaborators_are_not_set_from_outside() -> None:
+    found = by_file(lambda path: {name for name, _ in set_on_others(path) if name in collaborators()})
+    assert found == {path: names for path, (names, _) in COLLABORATORS.items()}

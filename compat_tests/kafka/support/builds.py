@@ -37,12 +37,13 @@ def class_path(name: str, version: str = KAFKA) -> str:
     return f"{made(cache_folder() / 'jars' / f'kafka-{name}-{version}', copy)}/*"
 
 
-def java_program(folder: str, name: str, version: str = KAFKA) -> str:
-    """Return the class path of a program (`java/<folder>`), compiled against a jar set."""
-    sources = sorted((JAVA / folder).rglob("*.java"))
+def java_program(folder: Path, name: str, version: str = KAFKA) -> str:
+    """Return the class path of a program, compiled against a jar set, with the loop of requests that programs
+    share (`java/requests`)."""
+    sources = sorted(source for place in (JAVA / "requests", folder) for source in place.rglob("*.java"))
     needed = class_path(name, version)
     command = ["javac", "-nowarn", "-Xlint:-options", "--release", "11", "-encoding", "UTF-8", "-cp", needed]
-    target = cache_folder() / "classes" / f"kafka-{folder}-{version}-{digest(sources)}"
+    target = cache_folder() / "classes" / f"kafka-{name}-{version}-{digest(sources)}"
     return f"{made(target, lambda aside: run([*command, '-d', str(aside), *map(str, sources)]))}:{needed}"
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from compat_tests.kafka.support.builds import (
     CLIENT_VERSIONS,
+    JAVA,
     PROGRAMS,
     go_driver,
     java_program,
@@ -56,7 +57,7 @@ class Client:
 
 def _java(version: str) -> Callable[[Runtime, Runtime], Process]:
     def start(contained: Runtime, local: Runtime) -> Process:
-        path = java_program("driver", "client", version)
+        path = java_program(JAVA / "driver", "client", version)
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
         return contained.java([*SMALL_JVM, quiet, "-cp", path, "compat.kafka.Driver"])
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from compat_tests.kafka.support.builds import java_program
+from compat_tests.kafka.support.builds import JAVA, java_program
 from compat_tests.support.artifacts import SMALL_JVM
 from compat_tests.support.processes import Process
 from compat_tests.support.runtime import Runtime
@@ -54,7 +54,7 @@ class Commands:
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
         self._java = [*SMALL_JVM, "-Dorg.slf4j.simpleLogger.defaultLogLevel=off", "-cp"]
-        self._java.append(java_program("commands", "server"))
+        self._java.append(java_program(JAVA / "commands", "server"))
         self._process: Process = runtime.java([*self._java, "compat.kafka.CommandShell"])
 
     def run(self, address: str, command: str, *arguments: str, text: str = "") -> Output:

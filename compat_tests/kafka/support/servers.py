@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from compat_tests.kafka.support.builds import class_path
@@ -127,3 +127,29 @@ class KafkaServer:
         self.namesrv_address = f"{HOST}:{namesrv_port}"
         chosen = {**OUR_SETTINGS, "kafkaPort": str(self.port), **settings}
         return our_serve(self.folder, namesrv_port, broker_port, chosen)
+
+
+class Servers:
+    """Servers that scenarios share, one of each kind; `make` returns the server of a kind, not started.
+
+    `wait` is called with the address of a server that was started.
+    """
+
+    def __init__(
+        self, make: Callable[[str], KafkaServer], wait: Callable[[str], object] = lambda address: None
+    ) -> None:
+        self._make = make
+        self._wait = wait
+        self._servers: dict[str, KafkaServer] = {}
+
+    def get(self, kind: str) -> KafkaServer:
+        """Return the server of a kind; it is started if it does not run."""
+        if kind not in self._servers:
+            self._servers[kind] = self._make(kind).start()
+            self._wait(self._servers[kind].address)
+        return self._servers[kind]
+
+    def close(self) -> None:
+        """End all servers."""
+        while self._servers:
+            self._servers.popitem()[1].kill9()

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import ClassVar, NamedTuple
 
-from compat_tests.kafka.support.builds import KAFKA, class_path, digest
-from compat_tests.support.artifacts import SMALL_JVM, cache_folder, made, run
+from compat_tests.kafka.support.builds import java_program
+from compat_tests.support.artifacts import SMALL_JVM
 from compat_tests.support.driver import Driver
 from compat_tests.support.processes import Process
 from compat_tests.support.runtime import Runtime
@@ -19,15 +19,6 @@ ANSWER_SECONDS = 120.0
 PATIENCE_SECONDS = 40.0
 QUIET_MILLIS = 1500
 """Time for which a scenario listens for records that must not come."""
-
-
-def java_classes() -> str:
-    """Return the class path of the driver."""
-    sources = sorted(PROGRAM.rglob("*.java"))
-    needed = class_path("client")
-    command = ["javac", "-nowarn", "-Xlint:-options", "--release", "11", "-encoding", "UTF-8", "-cp", needed]
-    target = cache_folder() / "classes" / f"kafka-sharing-{KAFKA}-{digest(sources)}"
-    return f"{made(target, lambda aside: run([*command, '-d', str(aside), *map(str, sources)]))}:{needed}"
 
 
 class Shared(NamedTuple):
@@ -47,7 +38,8 @@ class ShareProgram(Driver):
 
     def _start(self, runtime: Runtime, properties: Mapping[str, str]) -> Process:
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-        return runtime.java([*SMALL_JVM, quiet, "-cp", java_classes(), "compat.kafka.ShareDriver"])
+        path = java_program(PROGRAM, "client")
+        return runtime.java([*SMALL_JVM, quiet, "-cp", path, "compat.kafka.ShareDriver"])
 
     def kill(self) -> None:
         """Kill the process."""

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from compat_tests.kafka.support.builds import KAFKA, class_path, digest, python_of_the_clients
-from compat_tests.support.artifacts import SMALL_JVM, cache_folder, made, run
+from compat_tests.kafka.support.builds import KAFKA, java_program, python_of_the_clients
+from compat_tests.support.artifacts import SMALL_JVM
 from compat_tests.support.driver import Driver
 from compat_tests.support.processes import Process
 from compat_tests.support.runtime import LocalRuntime, Runtime
@@ -18,20 +18,11 @@ ANSWER_SECONDS = 180.0
 READ_SECONDS = 40.0
 
 
-def java_classes(version: str) -> str:
-    """Return the class path of the driver, compiled against a version of the client."""
-    sources = sorted((PROGRAMS / "java").rglob("*.java"))
-    needed = class_path("client", version)
-    command = ["javac", "-nowarn", "-Xlint:-options", "--release", "11", "-encoding", "UTF-8", "-cp", needed]
-    target = cache_folder() / "classes" / f"kafka-transactional-{version}-{digest(sources)}"
-    return f"{made(target, lambda aside: run([*command, '-d', str(aside), *map(str, sources)]))}:{needed}"
-
-
 def _java(version: str) -> Callable[[Runtime, Runtime], Process]:
     def start(contained: Runtime, local: Runtime) -> Process:
         quiet = "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"
-        main = "compat.kafka.TransactionalDriver"
-        return contained.java([*SMALL_JVM, quiet, "-cp", java_classes(version), main])
+        path = java_program(PROGRAMS / "java", "client", version)
+        return contained.java([*SMALL_JVM, quiet, "-cp", path, "compat.kafka.TransactionalDriver"])
 
     return start
 

@@ -53,14 +53,20 @@ class CompactedPartsView(View):
     may be changed any more once `is_stopped`.
     """
 
-    def __init__(self, disk: Disk, root: str, queues: ConsumeQueues) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        root: str,
+        queues: ConsumeQueues,
+        readable_end: Callable[[BatchConsumeQueue], int],
+    ) -> None:
         self._disk = disk
         self._folder = f"{root}/{FOLDER}"
         self._queues = queues
         self._log: Log | None = None
         self.reading = CompactedReading()
         self.parts = self.reading.parts
-        self.readable_end: Callable[[BatchConsumeQueue], int] = _max_offset
+        self._readable_end = readable_end
         self.changes = 0
         self.compacting: Key | None = None
         self.is_working = self.is_stopped = False
@@ -178,7 +184,7 @@ class CompactedPartsView(View):
         assert self._log is not None
         topic, queue_id = queue.topic, queue.queue_id
         end = queue.first_offset_in_log(self._log.min_offset)
-        if part.end <= self.readable_end(queue) or part.end <= end:
+        if part.end <= self._readable_end(queue) or part.end <= end:
             return
         if end <= part.begin:
             self.remove(topic, queue_id)
@@ -211,7 +217,3 @@ class CompactedPartsView(View):
     def state(self, oldest: int) -> object:
         """Return nothing: parts are not rebuilt. What readers get of them is compared instead."""
         return None
-
-
-def _max_offset(queue: BatchConsumeQueue) -> int:
-    return queue.max_offset

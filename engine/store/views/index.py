@@ -11,7 +11,8 @@ from mqgateway.engine.message import StoredMessage, SysFlag
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun, KeyedBatch, QueuedRun
-from mqgateway.engine.store.index_file import INDEX_GROUP, Header, Index, IndexFile
+from mqgateway.engine.store.index import Index
+from mqgateway.engine.store.index_file import INDEX_GROUP, Header, IndexFile
 from mqgateway.engine.store.lost_entries import LostEntries, has_entries
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import Arrival

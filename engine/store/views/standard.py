@@ -8,7 +8,7 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch_request import parse_delay_levels
-from mqgateway.engine.store.index_file import Index
+from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.lmq import has_lmq
 from mqgateway.engine.store.queue_table import QueueTable
 from mqgateway.engine.store.views.compacted_parts import CompactedPartsView

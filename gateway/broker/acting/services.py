@@ -23,7 +23,6 @@ from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.tail import messages_since
 from mqgateway.engine.transactions.escape import TransactionEscape
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.pop.away import PopsAway
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
@@ -130,7 +129,7 @@ class SpecialServices:
         broker.transactions.stand_by()
         if begun is RoleKind.ACTING:
             log.warning("this slave no longer acts for its master")
-            broker.pop.away = None
+            broker.pop.act_no_more()
             if self._escape is not None:
                 self._escape.forget()
         broker.pop.persist()
@@ -177,8 +176,7 @@ class SpecialServices:
     def _act(self) -> Steps[None]:
         """Act for the master: deliver due messages to other brokers."""
         broker, tables, escape = self._broker, self._tables(), self._escape
-        gate = broker.store.gate
-        assert tables is not None and escape is not None and gate is not None
+        assert tables is not None and escape is not None
         log.warning("this slave acts for its master")
         raw = broker.store.raw
         # A slave that has received nothing from its master since its start cannot scan the whole log.
@@ -189,8 +187,8 @@ class SpecialServices:
         yield from self._transactions.begin()
         self._transactions_from = self._now() + broker.options.transaction_check_interval
         yield from broker.pop.loading()
-        gate.elsewhere = escape.put
-        broker.pop.away = PopsAway(broker.pop.log, escape)
+        broker.store.gate = closed_gate(RoleKind.ACTING, escape.put)
+        broker.pop.act(escape)
         broker.tables.offsets.data_version.next(broker.clock.millis())
 
     # Ticks

@@ -10,8 +10,8 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.message import format_host
 from mqgateway.gateway.broker.admin import consumers, coordinated_groups
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
-from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import (
     Connection,

@@ -11,8 +11,8 @@ from twisted.python.failure import Failure
 
 from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.members import ConsumerGroup, GroupClient
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer, DirectConsumption, NotAnswered
-from mqgateway.gateway.broker.clients.table import ConsumerGroup, GroupClient
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.records import record_at

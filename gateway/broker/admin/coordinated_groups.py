@@ -6,7 +6,7 @@ RocketMQ has no such groups. Tools see their members as those of other groups, o
 from __future__ import annotations
 
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import CLUSTERING, CONSUME_ACTIVELY
+from mqgateway.gateway.broker.clients.members import CLUSTERING, CONSUME_ACTIVELY
 from mqgateway.gateway.broker.coordinated import CoordinatedGroup
 from mqgateway.gateway.codec.bodies import (
     Connection,

@@ -14,7 +14,7 @@ from mqgateway.engine.message import RETRY_PREFIX
 from mqgateway.engine.options import RequestMode
 from mqgateway.engine.tables.assignment import STRATEGIES, Mode, java_order, pops_everything, shared
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import BROADCASTING, CLUSTERING
+from mqgateway.gateway.broker.clients.members import BROADCASTING, CLUSTERING
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import MessageQueue
 

@@ -14,7 +14,8 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_SUB_FLAG
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.table import CONSUME_ACTIVELY, GroupClient, TooManyClients
+from mqgateway.gateway.broker.clients.members import CONSUME_ACTIVELY, GroupClient
+from mqgateway.gateway.broker.clients.table import TooManyClients
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import OperationError, Reason, filter_not_allowed
 from mqgateway.gateway.codec.bodies import ConsumerData, HeartbeatData, SubscriptionData
@@ -136,7 +137,7 @@ def _take_consumer(
     group = broker.tables.groups.find(data.group_name)
     if group is None:
         return False
-    if broker.clients.is_reserved(data.group_name):
+    if broker.coordinated is not None and broker.coordinated.has_members(data.group_name):
         log.warning(
             "client %s cannot join group %s, which has members of another protocol: it gets no messages "
             "until they have left",

@@ -43,7 +43,7 @@ class ClusterState:
             role=role,
             reachable=environment,
         )
-        topics.on_change = self._topics_changed
+        topics.watch_changes(self._topics_changed)
 
     def refresh_routes(self) -> None:
         """Look up again the topics that were queried lately."""

@@ -6,13 +6,12 @@ RocketMQ: `mqadmin updateTopic -c`, which sends the same request to each master.
 from __future__ import annotations
 
 from mqgateway.engine.ha.member_group import MASTER_ID
-from mqgateway.engine.message import DEFAULT_TOPIC
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
-from mqgateway.gateway.codec.headers import CreateTopicRequestHeader
+from mqgateway.gateway.codec.topic_header import create_topic_header
 from mqgateway.gateway.remoting.call import RequestError
 
 
@@ -23,32 +22,17 @@ async def repeat_change(
 
     Return the reasons of the brokers that refused it, by name.
     """
+    code, header = RequestCode.UPDATE_AND_CREATE_TOPIC, create_topic_header(config, config.attributes)
     reasons: dict[str, str] = {}
     for group in await directory.groups():
         name = group.broker_name
         is_other = name != options.broker_name and group.cluster == options.broker_cluster_name
         if is_other and MASTER_ID in group.broker_addrs:
             try:
-                answer = await directory.ask(name, _request(config))
+                answer = await directory.ask(name, RemotingCommand.request(code, header))
             except RequestError as error:
                 reasons[name] = error.remark
             else:
                 if answer.code != ResponseCode.SUCCESS:
                     reasons[name] = answer.remark or str(answer.code)
     return reasons
-
-
-def _request(config: TopicConfig) -> RemotingCommand:
-    changes = [key if key.startswith("-") else f"{key}={value}" for key, value in config.attributes.items()]
-    header = CreateTopicRequestHeader(
-        topic=config.topic_name,
-        default_topic=DEFAULT_TOPIC,
-        read_queue_nums=config.read_queue_nums,
-        write_queue_nums=config.write_queue_nums,
-        perm=config.perm,
-        topic_filter_type=config.topic_filter_type,
-        topic_sys_flag=config.topic_sys_flag,
-        order=config.order,
-        attributes=",".join(changes) or None,
-    )
-    return RemotingCommand.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)

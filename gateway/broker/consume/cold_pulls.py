@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mqgateway.engine.store.message_store import GetResult
-from mqgateway.gateway.broker.clients.table import CONSUME_PASSIVELY
+from mqgateway.gateway.broker.clients.members import CONSUME_PASSIVELY
 from mqgateway.gateway.broker.consume.pull_request import PullRequest
 from mqgateway.gateway.broker.errors import OperationError, Reason
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.disk import total_memory
 from mqgateway.engine.tables.broadcasts import UNKNOWN, ClientKey, broadcast_group
-from mqgateway.gateway.broker.clients.table import BROADCASTING, CONSUME_PASSIVELY, GroupClient
+from mqgateway.gateway.broker.clients.members import BROADCASTING, CONSUME_PASSIVELY, GroupClient
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.pull_request import PullOutcomeStatus, PullRequest
 

@@ -22,7 +22,7 @@ from mqgateway.engine.names import is_system_group
 from mqgateway.engine.store.results import Accept
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, TopicConfig
-from mqgateway.gateway.broker.clients.table import BROADCASTING
+from mqgateway.gateway.broker.clients.members import BROADCASTING
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.consume.pull_request import (

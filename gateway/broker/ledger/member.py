@@ -70,8 +70,7 @@ class LedgerMember:
         self._remoting: RemotingOptions | None = None
         self.service: RaftService | None = None
         """The Raft service of the member, once it takes part."""
-        ledger.appender = self
-        ledger.serve(broker.store)
+        ledger.serve(broker.store, self)
 
     def start(self, remoting: RemotingOptions) -> Deferred[None]:
         """Take part, once the store is open.

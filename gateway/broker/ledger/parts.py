@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mqgateway.engine.disk import total_memory
 from mqgateway.engine.raft.ledger_log import LedgerLog
 from mqgateway.engine.raft.quorum_replicas import QuorumReplicas
@@ -15,8 +17,8 @@ from mqgateway.gateway.broker.ledger.settings import ledger_folder, member_setti
 from mqgateway.gateway.runtime.loop import Reactor
 
 
-def ledger_log(environment: BrokerEnvironment) -> LedgerLog:
-    """Return the log in the member's folder, not opened yet."""
+def ledger_log(environment: BrokerEnvironment, remove: Callable[[str], None]) -> LedgerLog:
+    """Return the log in the member's folder, not opened yet. `remove` deletes old files."""
     options = environment.store_options
     return LedgerLog(
         environment.disk,
@@ -25,6 +27,7 @@ def ledger_log(environment: BrokerEnvironment) -> LedgerLog:
         newest_bytes(options, total_memory()),
         options.store_path_d_ledger_commit_log,
         options.store_path_commit_log or environment.path("commitlog"),
+        remove,
     )
 
 

@@ -36,19 +36,19 @@ from mqgateway.gateway.broker.admin.health import Check, Health
 from mqgateway.gateway.broker.admin.progress import Restart
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.assignment import Assignment, AssignmentQuery
+from mqgateway.gateway.broker.clients.members import (
+    CLUSTERING,
+    CONSUME_ACTIVELY,
+    CONSUME_PASSIVELY,
+    GRPC,
+    GroupClient,
+)
 from mqgateway.gateway.broker.clients.outgoing import (
     ClientAnswer,
     DirectConsumption,
     NotAnswered,
     OffsetReset,
     PushedReply,
-)
-from mqgateway.gateway.broker.clients.table import (
-    CLUSTERING,
-    CONSUME_ACTIVELY,
-    CONSUME_PASSIVELY,
-    GRPC,
-    GroupClient,
 )
 from mqgateway.gateway.broker.connection import ClientConnection, MayUse
 from mqgateway.gateway.broker.consume.pull_request import (

@@ -12,8 +12,8 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.gateway.broker.admin import consumers
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients import assignment, heartbeats, locking
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
-from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.lite.state import LiteClient
 from mqgateway.gateway.broker.lite.subscriptions import SubscriptionChange, change_subscriptions
@@ -160,11 +160,6 @@ class ClientOperations:
         """Return the content of messageRequestMode.json."""
         self._gate.enter(permit, Use.QUERY)
         return assignment.all_modes(self._broker)
-
-    def reserve_groups(self, is_reserved: Callable[[str], bool]) -> None:
-        """Keep heartbeats of RocketMQ's kind out of the consumer groups for which `is_reserved` returns True:
-        their members use another protocol."""
-        self._broker.clients.is_reserved = is_reserved
 
     def leave_producers(self, permit: Permit, connection: ClientConnection, group: str) -> None:
         """Remove a client from a producer group."""

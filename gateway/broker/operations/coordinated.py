@@ -16,7 +16,7 @@ class CoordinatedOperations:
 
     def attach(self, view: CoordinatorView) -> None:
         """Show groups and transactions of a front end."""
-        self._broker.coordinated = view
+        self._broker.attach(view)
 
     def group(self, name: str) -> CoordinatedGroup | None:
         """Return a group by its name in the broker's tables, None if no front end coordinates it."""

@@ -12,7 +12,9 @@ from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
 from mqgateway.engine.counting import Counting
+from mqgateway.engine.ha.escape import Escape
 from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders, PointKey
+from mqgateway.engine.pop.foreign import ForeignMessages
 from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
@@ -29,8 +31,9 @@ CLEAN_MILLIS = 60_000
 
 
 class PopState:
-    """POP state of one broker. `is_turn` returns True if `gathered.settle` will be called before answers are
-    written; `chance` returns a random number from 0 to 99."""
+    """POP state of one broker. `foreign` reads messages of other broker groups. `is_turn` returns True if
+    `gathered.settle` will be called before answers are written; `chance` returns a random number from 0 to
+    99."""
 
     def __init__(
         self,
@@ -39,6 +42,7 @@ class PopState:
         store: MessageStore,
         timers: Timers,
         counts: Counting,
+        foreign: ForeignMessages,
         is_turn: Callable[[], bool],
     ) -> None:
         options, groups = environment.options, tables.groups
@@ -56,6 +60,7 @@ class PopState:
             options,
             environment.clock,
             environment.store_host,
+            foreign,
             has_group=groups.__contains__,
             make_group=lambda name: groups.find(name) is not None,
             counts=counts,
@@ -73,6 +78,14 @@ class PopState:
         self.chance: Callable[[], int] = lambda: random.randrange(100)
         self.away: PopsAway | None = None
         """Store of checkpoints while this is a slave that acts for its master; else None."""
+
+    def act(self, escape: Escape) -> None:
+        """Act for the master: store checkpoints on other brokers, by `escape`."""
+        self.away = PopsAway(self.log, escape)
+
+    def act_no_more(self) -> None:
+        """Store checkpoints in the own log again, or none as a slave."""
+        self.away = None
 
     def load(self) -> None:
         """Load the state, after store, offsets and timers. Raises `ConfigError`."""

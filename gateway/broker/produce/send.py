@@ -305,7 +305,7 @@ def _delay(broker: Broker, message: Message) -> None:
         waits = broker.delays.levels.rewrite(message)
     except MessageIllegal:
         raise illegal(broker) from None
-    refusal = None if waits else broker.timers.rewrite(message, broker.clock.millis())
+    refusal = None if waits else broker.timers.acceptance.rewrite(message, broker.clock.millis())
     if refusal is not None:
         raise failure(broker, refusal)
 

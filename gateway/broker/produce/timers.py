@@ -60,7 +60,7 @@ def recall(
         raise OperationError(Reason.TOPIC_NOT_EXIST, f"recall failed, the topic[{topic}] not exist")
     handle = _checked_handle(broker, broker.store.steady.now(), topic, recall_handle)
     message = _deletion(broker, handle, producer_group, connection, now)
-    if broker.timers.rewrite_steady(message) is not None:
+    if broker.timers.acceptance.rewrite_steady(message) is not None:
         raise _failed()
     result = broker.store.put(message)
     if result.status is not PutStatus.PUT_OK:

@@ -69,6 +69,10 @@ class LogReplication(Protocol):
         """True if this is a slave that is connected to its master."""
         ...
 
+    def arrived(self) -> None:
+        """Send new records to slaves."""
+        ...
+
     def log_requested(self, host: str) -> bytes:
         """Note that the peer at `host` requests the log; return its ticket, empty if none is needed."""
         ...

@@ -20,7 +20,7 @@ from mqgateway.engine.ha.feed import Feed
 from mqgateway.engine.ha.frames import StreamBroken
 from mqgateway.engine.ha.replicas import Replicas
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store.message_store import Arrival, ColdRead, MessageStore
+from mqgateway.engine.store.message_store import ColdRead, MessageStore
 from mqgateway.gateway.broker.replication.streams import ReplicationStream
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Transport
 
@@ -139,7 +139,6 @@ class SlaveServer(Factory):
         self.listener: Factory = self
         """Factory that accepts connections first; it passes those of slaves to this one."""
         self.connections: list[SlaveConnection] = []
-        self._wake: Callable[[list[Arrival]], None] | None = None
         self._complaints: set[tuple[str, str]] = set()
         self._settled: Deferred[None] | None = None
         self._settle_until = 0
@@ -219,8 +218,6 @@ class SlaveServer(Factory):
         feed = self._stream.feed(address, now)
         self.connections.append(connection)
         self.replicas.add(feed, now)
-        if len(self.connections) == 1:
-            self._wake, self.store.on_arrivals = self.store.on_arrivals, self._arrived
         log.info("slave %s has connected", address)
         return feed
 
@@ -230,8 +227,6 @@ class SlaveServer(Factory):
             return
         self.connections.remove(connection)
         self.replicas.remove(connection.feed)
-        if not self.connections and self.store.on_arrivals == self._arrived:
-            self.store.on_arrivals, self._wake = self._wake, None
         feed = connection.feed
         log.info("slave %s disconnected, it had all data before offset %d", feed.address, feed.ack_offset)
         for callback in self._departure_watchers:
@@ -250,8 +245,3 @@ class SlaveServer(Factory):
                 self._complaints.clear()
             self._complaints.add(complaint)
             log.error("slave %s is not served: %s", address, reason)
-
-    def _arrived(self, arrivals: list[Arrival]) -> None:
-        if self._wake is not None:
-            self._wake(arrivals)
-        self.pump()

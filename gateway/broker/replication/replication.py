@@ -34,9 +34,20 @@ FOREVER = 2**62
 
 
 class Replication:
-    """Both sides of a broker's replication, which use the same stream."""
+    """Both sides of a broker's replication, which use the same stream.
 
-    def __init__(self, broker: Broker, reactor: Reactor, ask: Ask, stream: ReplicationStream) -> None:
+    `leader_sends_log` returns True if the leader of a DLedger group sends the log by another connection; None
+    if slaves fetch it.
+    """
+
+    def __init__(
+        self,
+        broker: Broker,
+        reactor: Reactor,
+        ask: Ask,
+        stream: ReplicationStream,
+        leader_sends_log: Callable[[], bool] | None = None,
+    ) -> None:
         self._broker = broker
         self._stream = stream
         self._reactor = reactor
@@ -65,8 +76,7 @@ class Replication:
         )
         self.client: MasterClient | None = None
         self.tables: SlaveTables | None = None
-        self.leader_sends_log: Callable[[], bool] | None = None
-        """True if the leader sends the log by another connection; None if slaves fetch it."""
+        self._leader_sends_log = leader_sends_log
         if broker.role.is_slave:
             self._begin_to_follow()
         broker.role.on_change(self._role_changed)
@@ -107,8 +117,8 @@ class Replication:
     @property
     def follows(self) -> bool:
         """True if this is a slave that is connected to its master."""
-        if self.leader_sends_log is not None:
-            return self._broker.role.is_slave and self.leader_sends_log()
+        if self._leader_sends_log is not None:
+            return self._broker.role.is_slave and self._leader_sends_log()
         return self.client is not None and self.client.connection is not None
 
     @property
@@ -159,7 +169,7 @@ class Replication:
         `twisted.internet.error.CannotListenError`.
         """
         options = self._broker.store_options
-        if self.leader_sends_log is not None:
+        if self._leader_sends_log is not None:
             return
         try:
             self.server.listen(host, port)
@@ -167,6 +177,11 @@ class Replication:
             if options.ha_listen_port or options.broker_role is not BrokerRole.ASYNC_MASTER:
                 raise
             log.warning("port %d is taken: no slave can connect", port)
+
+    def arrived(self) -> None:
+        """Send new records to slaves. Called after the requests that wait for them were woken."""
+        if self.server.connections:
+            self.server.pump()
 
     def stop(self) -> Deferred[None]:
         """Follow no master, serve no slave; return a Deferred that fires when the port is closed."""

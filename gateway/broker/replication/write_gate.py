@@ -8,7 +8,11 @@ the end of its predecessor's log.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.message import Message
+from mqgateway.engine.store.results import PutResult
 from mqgateway.engine.store.write_gate import WriteGate
 
 REFUSAL = "a slave writes nothing of its own"
@@ -20,6 +24,7 @@ REFUSALS = {
 }
 
 
-def closed_gate(kind: RoleKind) -> WriteGate:
-    """Return the closed gate of a broker in this role; a master's is closed until it is ready."""
-    return WriteGate(REFUSALS[kind])
+def closed_gate(kind: RoleKind, elsewhere: Callable[[Message], PutResult] | None = None) -> WriteGate:
+    """Return the closed gate of a broker in this role; a master's is closed until it is ready. `elsewhere`
+    accepts single messages in place of the log."""
+    return WriteGate(REFUSALS[kind], elsewhere)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from mqgateway.engine.message import TRANS_HALF_TOPIC, parse_offset_message_id
 from mqgateway.engine.transactions import CheckBack, HalfMessage
-from mqgateway.gateway.broker.clients.table import GroupClient
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.records import check_topic, look_up

@@ -90,7 +90,7 @@ def _commit(broker: Broker, half: HalfMessage, offset: int, now: int) -> None:
         waits = broker.delays.levels.rewrite(message)
     except MessageIllegal:
         raise _illegal(broker) from None
-    if not waits and broker.timers.rewrite(message, now) is not None:
+    if not waits and broker.timers.acceptance.rewrite(message, now) is not None:
         raise _illegal(broker)
     result = broker.transactions.commit(half, message)
     if result is not None:

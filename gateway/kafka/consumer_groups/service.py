@@ -11,8 +11,8 @@ from mqgateway.gateway.kafka.consumer_groups.records import CONSUMER_RECORDS, re
 from mqgateway.gateway.kafka.consumer_groups.settings import ConsumerGroupSettings
 from mqgateway.gateway.kafka.consumer_groups.subscriptions import GroupSubscriptions
 from mqgateway.gateway.kafka.consumer_groups.targets import computed_targets
-from mqgateway.gateway.kafka.coordinator.assigned_group import Kind
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
+from mqgateway.gateway.kafka.coordinator.group_replay import replay_record
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter, StepRunner
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
@@ -70,20 +70,7 @@ class ConsumerGroups:
     def replay(self, record_key: bytes, value: bytes | None) -> None:
         """Take over a record that was read from the log, if it is about a consumer group. Raises
         `CodecError`."""
-        place = CONSUMER_RECORDS.read_key(record_key)
-        if place is None:
-            return
-        group_id, key = place
-        group = self._groups.get(group_id)
-        if not isinstance(group, ModernGroup):
-            if value is None:
-                return
-            group = ModernGroup(group_id, self._groups.tally)
-            self._groups.put(group)
-        if value is None and key.kind is Kind.GROUP:
-            self._groups.discard(group_id)
-        else:
-            replay(group, key, value)
+        replay_record(self._groups, CONSUMER_RECORDS, ModernGroup, replay, record_key, value)
 
     def restore(self, group: ModernGroup) -> None:
         """Complete a group that was read from the log, and expect its members."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from mqgateway.engine.clock import Clock
-from mqgateway.gateway.kafka.coordinator.assigned_group import Kind
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
+from mqgateway.gateway.kafka.coordinator.group_replay import replay_record
 from mqgateway.gateway.kafka.coordinator.group_table import KafkaGroupTable
 from mqgateway.gateway.kafka.coordinator.group_writer import GroupWriter, StepRunner
 from mqgateway.gateway.kafka.coordinator.journal import RecordJournal
@@ -92,20 +92,7 @@ class ShareGroups:
 
         Raises `CodecError`.
         """
-        place = SHARE_RECORDS.read_key(record_key)
-        if place is None:
-            return
-        group_id, key = place
-        group = self._groups.get(group_id)
-        if not isinstance(group, ShareGroup):
-            if value is None:
-                return
-            group = ShareGroup(group_id, self._groups.tally)
-            self._groups.put(group)
-        if value is None and key.kind is Kind.GROUP:
-            self._groups.discard(group_id)
-        else:
-            replay(group, key, value)
+        replay_record(self._groups, SHARE_RECORDS, ShareGroup, replay, record_key, value)
 
     def restore(self, group: ShareGroup) -> None:
         """Complete a group that was read from the log, and expect its members."""

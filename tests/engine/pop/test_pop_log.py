@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from mqgateway.engine.message import Message, StoredMessage
-from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, MessageLocation, Missing
+from mqgateway.engine.pop.foreign import Found, MessageLocation, Missing
 from mqgateway.engine.tables.offsets import UNKNOWN
 from tests.support.engine.pop.pop_store import GRACE, HOST, INVISIBLE, RETRY, Bench
 
@@ -190,17 +190,11 @@ class TestOfAnotherGroup:
 
     def revive(self, bench: Bench, *answers: Found) -> list[MessageLocation]:
         """Pop message 1 of the other broker, and wait until it is visible again."""
-        asked, left = [], list(answers)
-
-        def ask(place: MessageLocation, ended: Ended) -> None:
-            asked.append(place)
-            ended(left.pop(0))
-
-        bench.log.foreign = ForeignMessages(ask, 10)
+        bench.answers += answers
         point = bench.point(1)
         bench.log.pop(replace(point, key=point.key._replace(broker_name="other")), 3, 0)
         bench.wait(INVISIBLE + GRACE)
-        return asked
+        return bench.asked
 
     def other(self) -> StoredMessage:
         there = Bench()

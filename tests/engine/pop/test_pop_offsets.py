@@ -66,7 +66,7 @@ def test_mark_moves_to_the_end_without_pops(bench: Bench, monkeypatch: pytest.Mo
 def _timer(bench: Bench) -> Message:
     properties = {"TIMER_DELAY_MS": "60000", "UNIQ_KEY": "k"}
     message = Message("T", 0, b"t", properties, bench.clock.millis(), BORN, HOST)
-    assert bench.timers.rewrite(message, bench.clock.millis()) is None
+    assert bench.timers.acceptance.rewrite(message, bench.clock.millis()) is None
     return message
 
 

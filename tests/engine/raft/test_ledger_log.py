@@ -35,7 +35,6 @@ class Ledger:
         self.clock = clock or ManualClock()
         self.disk = disk or CrashDisk(millis=self.clock.millis)
         self.log = LedgerLog(self.disk, FOLDER, 4096, 4096, older=f"{ROOT}/commitlog")
-        self.log.appender = self
         self.term = 1
         self.refused: Code | None = None
         self.store = MessageStore(
@@ -47,7 +46,7 @@ class Ledger:
             memory=1 << 30,
             commit_log=self.log,
         )
-        self.log.serve(self.store)
+        self.log.serve(self.store, self)
         self.report = self.store.start()
 
     def check(self) -> None:
@@ -262,3 +261,14 @@ def test_entries_on_another_disk() -> None:
     log.entries.append(1, b"body")
     assert disk.listdir("/other/entries") == [f"{0:020}"]
     assert isinstance(log.entries, FileLog)
+
+
+def test_old_file_is_left_to_what_removes_files() -> None:
+    disk, removed = CrashDisk(), list[str]()
+    log = LedgerLog(disk, FOLDER, 4096, 0, remove=removed.append)
+    log.load(clean=False)
+    for _ in range(3):
+        log.entries.append(1, bytes(2000))
+    log.drop_first_file()
+    assert f"{FOLDER}/data/{0:020}" in removed
+    assert f"{0:020}" in disk.listdir(f"{FOLDER}/data")

@@ -66,12 +66,14 @@ def test_records_apart_are_read_one_by_one() -> None:
 def test_a_failed_write_moves_nothing_and_leaves_zeros() -> None:
     disk = CrashDisk()
     log = commit_log(disk)
+    failed: list[int] = []
+    log.watch_dirty_tails(lambda: failed.append(log.end_offset))
     append(log, b"a" * 10)
     disk.fail_next("write", "/s/log", errno.ENOSPC)
     log.reserve(20)
     with pytest.raises(OSError):
         log.write(b"b" * 20)
-    assert log.end_offset == 10
+    assert log.end_offset == 10 and failed == [10]
     with pytest.raises(OSError, match="No space left"):
         log.reserve(20)
     log.repair_tail().sync()

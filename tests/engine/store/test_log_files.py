@@ -19,7 +19,7 @@ def stopped(count: int = 30) -> Bench:
 
 def look(disk: CrashDisk, checkpoint: int, repair: bool = False) -> None:
     files = FileQueue(FilePool(disk), "/store/commitlog", 4096)
-    queues = queues_of(options(), disk, "/store", None)
+    queues = queues_of(options(), disk, "/store", None, disk.unlink)
     look_for_lost(files, lambda: newest_place(queues), checkpoint, repair)
 
 
@@ -45,7 +45,7 @@ def test_the_refusal_names_files_range_and_what_can_be_done() -> None:
 
 def test_the_end_is_lost_only_if_checkpoint_and_queues_say_so() -> None:
     bench = stopped()
-    queues = queues_of(options(), bench.disk, "/store", None)
+    queues = queues_of(options(), bench.disk, "/store", None, bench.disk.unlink)
     newest = newest_place(queues)
     last = bench.disk.listdir("/store/commitlog")[-1]
     assert newest >= int(last)

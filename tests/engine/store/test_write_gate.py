@@ -36,8 +36,7 @@ def test_single_messages_go_elsewhere() -> None:
         sent.append(one)
         return PutResult(PutStatus.PUT_OK)
 
-    gate = store.gate = WriteGate("closed")
-    gate.elsewhere = elsewhere
+    store.gate = WriteGate("closed", elsewhere)
     assert store.put(message(body=b"x")).status is PutStatus.PUT_OK
     assert store.put_batch(message(), batch(b"x")).status is PutStatus.SERVICE_NOT_AVAILABLE
     assert ([one.body for one in sent], store.raw.position) == ([b"x"], 0)

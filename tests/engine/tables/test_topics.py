@@ -1,5 +1,6 @@
 """The table of topics: built-in ones, creation by a send, changes, and the file."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -23,8 +24,10 @@ def options(**given: Any) -> BrokerOptions:
     return BrokerOptions(broker_name="b0", broker_cluster_name="c0", **given)
 
 
-def table(disk: CrashDisk | None = None, **given: Any) -> TopicTable:
-    made = TopicTable(options(**given), disk or CrashDisk(), PATH, ManualClock(NOW))
+def table(
+    disk: CrashDisk | None = None, log_range: Callable[[], tuple[int, int]] = lambda: (0, 0), **given: Any
+) -> TopicTable:
+    made = TopicTable(options(**given), disk or CrashDisk(), PATH, ManualClock(NOW), log_range=log_range)
     made.load()
     return made
 
@@ -197,7 +200,7 @@ def test_reserved_names_can_be_given_free() -> None:
 def test_changes_are_reported() -> None:
     made = table()
     notified: list[list[str]] = []
-    made.on_change = lambda configs: notified.append([config.topic_name for config in configs])
+    made.watch_changes(lambda configs: notified.append([config.topic_name for config in configs]))
     made.put(TopicConfig("one"), TopicConfig("two"))
     made.create_for_send("three", "TBW102", 1, 0)
     assert made.delete("one")
@@ -368,9 +371,8 @@ def test_topics_that_have_messages_are_added_with_their_queues() -> None:
     assert again.data_version == table.data_version
 
 
-def deleting(disk: CrashDisk, begin: int, end: int) -> TopicTable:
-    made = table(disk)
-    made.log_range = lambda: (begin, end)
+def deleting(disk: CrashDisk, log_range: Callable[[], tuple[int, int]]) -> TopicTable:
+    made = table(disk, log_range)
     if "T" not in made:
         made.put(TopicConfig("T"))
     made.delete("T")
@@ -378,7 +380,7 @@ def deleting(disk: CrashDisk, begin: int, end: int) -> TopicTable:
 
 
 def test_record_before_deletion_is_past_and_later_ones_are_not() -> None:
-    made = deleting(CrashDisk(), 0, 500)
+    made = deleting(CrashDisk(), lambda: (0, 500))
     made.put(TopicConfig("T"))
     assert made.is_past("T", 499) and not made.is_past("T", 500)
     assert not made.is_past("U", 0)
@@ -386,8 +388,7 @@ def test_record_before_deletion_is_past_and_later_ones_are_not() -> None:
 
 def test_deletion_survives_kill_without_a_change_of_the_version_of_its_own() -> None:
     disk = CrashDisk()
-    made = table(disk)
-    made.log_range = lambda: (0, 500)
+    made = table(disk, lambda: (0, 500))
     made.put(TopicConfig("T"))
     before = made.data_version.counter
     made.delete("T")
@@ -397,19 +398,18 @@ def test_deletion_survives_kill_without_a_change_of_the_version_of_its_own() -> 
 
 
 def test_deletion_that_no_record_lies_before_is_forgotten_with_the_next_one() -> None:
-    disk = CrashDisk()
-    made = deleting(disk, 0, 500)
+    disk, ranges = CrashDisk(), [(0, 500), (500, 900)]
+    made = deleting(disk, lambda: ranges.pop(0))
     made.put(TopicConfig("U"))
-    made.log_range = lambda: (500, 900)
     made.delete("U")
     assert made.ends() == {"U": {"logOffset": 900}}
     assert table(disk.kill()).ends() == made.ends()
 
 
 def test_deletions_are_bounded_by_max_topics() -> None:
-    made = table(max_topics=20)
+    ends = iter(range(100, 130))
+    made = table(log_range=lambda: (0, next(ends)), max_topics=20)
     for number in range(30):
-        made.log_range = lambda number=number: (0, 100 + number)  # type: ignore[misc]
         made.put(TopicConfig(f"T{number}"))
         made.delete(f"T{number}")
     assert len(made.ends()) == 20 and "T29" in made.ends() and "T9" not in made.ends()
@@ -417,14 +417,14 @@ def test_deletions_are_bounded_by_max_topics() -> None:
 
 def test_no_topic_ends_behind_the_log() -> None:
     """A power cut removed the end of the log: records written there now belong to current topics."""
-    made = deleting(CrashDisk(), 0, 500)
-    made.log_range = lambda: (0, 300)
+    ranges = [(0, 500), (0, 300)]
+    made = deleting(CrashDisk(), lambda: ranges.pop(0))
     made.cut_ends()
     assert made.is_past("T", 299) and not made.is_past("T", 300)
 
 
 def test_slave_learns_from_its_master_which_topics_were_deleted() -> None:
-    master = deleting(CrashDisk(), 0, 500)
+    master = deleting(CrashDisk(), lambda: (0, 500))
     slave = table()
     assert slave.adopt(master.to_json())
     assert slave.is_past("T", 499)
@@ -443,7 +443,7 @@ def test_slave_concludes_deletions_of_a_master_that_does_not_report_them() -> No
 def test_discarded_messages_are_counted_and_the_first_of_a_topic_is_logged(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    made = deleting(CrashDisk(), 0, 500)
+    made = deleting(CrashDisk(), lambda: (0, 500))
     caplog.clear()
     assert made.leaves_out("T", 1) and made.leaves_out("T", 2) and not made.leaves_out("T", 600)
     assert made.left_out == {"T": 2}

@@ -74,34 +74,11 @@ def test_shorter_than_a_step_is_delivered_without_the_wheel() -> None:
     assert bench.timers.pending == 0
 
 
-@pytest.mark.parametrize("text", ["soon", "", "1e3", "99999999999999999999", "9223372036854775807"])
-def test_times_that_are_none_are_refused(text: str) -> None:
-    bench = Bench()
-    refused = PutStatus.WHEEL_TIMER_MSG_ILLEGAL
-    assert bench.set(message(TIMER_DELAY_SEC=text)) == [refused]
-    assert bench.set(message(TIMER_DELIVER_MS=text)) == [refused]
-
-
-def test_too_far_ahead_is_refused() -> None:
-    bench = Bench(timer_max_delay_sec=10)
-    assert bench.set(message(TIMER_DELAY_MS=10_001)) == [PutStatus.WHEEL_TIMER_MSG_ILLEGAL]
-    assert bench.set(message(TIMER_DELAY_MS=10_000)) == [None]
-
-
 def test_refused_where_the_wheel_is_off() -> None:
     bench = Bench(timer_wheel_enable=False)
     assert bench.set(message(TIMER_DELAY_SEC=1)) == [PutStatus.WHEEL_TIMER_NOT_ENABLE]
     assert not bench.disk.exists("/store/timerwheel")
     assert bench.timers.runtime_info()["timerCongestNum"] == "0"
-
-
-def test_a_step_with_too_many_is_refused() -> None:
-    bench = Bench(timer_congest_num_each_slot=3)
-    for _ in range(7):
-        bench.set_at(b"x", START + 5500)
-    bench.tick()
-    assert bench.set(message(TIMER_DELIVER_MS=START + 5500)) == [PutStatus.WHEEL_TIMER_FLOW_CONTROL]
-    assert bench.set(message(TIMER_DELIVER_MS=START + 6500)) == [None]
 
 
 def test_in_the_order_in_which_they_were_set() -> None:
@@ -149,11 +126,6 @@ def test_deletion_of_another_topic_deletes_nothing(key: str) -> None:
     bench.set(deletion)
     bench.pass_time(4000)
     assert bench.bodies() == [b"stays"]
-
-
-def test_a_deletion_in_the_past_is_refused() -> None:
-    bench = Bench()
-    assert bench.delete("k1", START) is PutStatus.WHEEL_TIMER_MSG_ILLEGAL
 
 
 def test_a_late_deletion_delivers_nothing() -> None:
@@ -342,14 +314,6 @@ def test_a_full_disk_delays_but_loses_nothing() -> None:
     bench.disk.fail_next("write", "commitlog", errno.EIO, times=1)
     bench.pass_time(9000)
     assert sorted(bench.bodies(), key=int) == [b"%d" % number for number in range(40)]
-
-
-def test_every_watcher_is_notified_of_a_set_timer() -> None:
-    bench, seen = Bench(), list[int]()
-    bench.timers.watch_sets(seen.append)
-    bench.timers.watch_sets(seen.append)
-    bench.set_at(b"x", START + 2500)
-    assert seen == [3000, 3000]
 
 
 def test_wait_until_next_due_timer() -> None:

@@ -731,7 +731,7 @@ def test_broker_signs_its_requests() -> None:
         seen.append(command)
         return serve(command, peer)
 
-    world.name_server.dispatcher.interceptor = look
+    world.name_server.dispatcher.intercept_with(look)
     world.start()
     assert seen and all(is_signed(command, "inner's") for command in seen)
 

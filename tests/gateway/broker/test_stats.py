@@ -275,7 +275,7 @@ SENDS = st.tuples(
 def test_metrics_count_each_send(sends: list[tuple[Any, ...]], keys: int) -> None:
     """As if each had been counted by itself, whatever is kept to do it quickly."""
     stats, reported, expected = BrokerStats(BrokerOptions(max_stats_keys=keys), NOON), Meters(3), Meters(3)
-    stats.meters = reported
+    stats.count_with(reported)
     for topic, properties, messages, size, is_deleted in sends:
         if messages == 1 and message_type(properties) == NORMAL:
             stats.put_plain(topic, size)

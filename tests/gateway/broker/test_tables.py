@@ -16,7 +16,8 @@ def tables(disk: CrashDisk, **store_options: bool) -> Tables:
     """Those of a broker that starts."""
     options = StoreOptions(store_path_root_dir="/store", **store_options)  # type: ignore[arg-type]
     kept = Tables(
-        BrokerEnvironment(BrokerOptions(), options, disk, ManualClock(), InlineWorker(), 10911, 10912)
+        BrokerEnvironment(BrokerOptions(), options, disk, ManualClock(), InlineWorker(), 10911, 10912),
+        lambda: (0, 0),
     )
     kept.load_topics()
     kept.load()

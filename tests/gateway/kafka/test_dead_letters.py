@@ -22,7 +22,12 @@ from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request im
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
+from mqgateway.gateway.kafka.dead_letters import ATTEMPTS, TOGETHER, DeadLetterWriter
+from mqgateway.gateway.kafka.share_groups.settings import ShareGroupSettings
+from mqgateway.gateway.kafka.share_partitions.dead_letters import REJECTED, DeadLetters
 from mqgateway.gateway.kafka.share_partitions.partition import REJECT, RELEASE
+from mqgateway.gateway.kafka.share_partitions.records import ShareKey
+from mqgateway.gateway.kafka.topics import Topics
 from tests.gateway.kafka.api.test_metadata import create
 from tests.gateway.kafka.api.test_share_fetch import acquired, fill, share_fetch, share_scene
 from tests.support.gateway.kafka.client import KafkaClient, KafkaScene
@@ -229,3 +234,23 @@ def test_batch_that_is_always_refused_is_given_up(caplog: pytest.LogCaptureFixtu
         scene.settle(16)
         assert "1 dead letters of share group g cannot be written" in caplog.text
         assert start_of_group(scene) == 1
+
+
+def test_refused_dead_letters_of_thousands_of_partitions_end_in_turn() -> None:
+    """They wait for others that are tried again, and end as soon as it is their turn."""
+    with share_scene() as scene:
+        client = scene.client()
+        topic_id = create(client, "a")
+        create_target(client, min_insync_replicas="2")
+        settings = ShareGroupSettings(dead_letter_topic=TARGET)
+        writer = DeadLetterWriter(scene.operations, Topics(scene.operations), lambda _: settings)
+        letters, ended = [DeadLetters(0, 0, 1, REJECTED)], list[None]()
+        for number in range(TOGETHER):
+            writer.write(ShareKey("g", topic_id, number), letters).addCallback(ended.append)
+        for number in range(3000):
+            writer.write(ShareKey("g", bytes(16), number), letters).addCallback(ended.append)
+        for _ in range(ATTEMPTS - 1):
+            assert not ended
+            scene.settle(8)
+            writer.tick()
+        assert len(ended) == TOGETHER + 3000

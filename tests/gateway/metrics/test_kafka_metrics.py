@@ -43,6 +43,10 @@ class Groups:
             else None
         )
 
+    def has_members(self, name: str) -> bool:
+        """See `CoordinatorView`."""
+        return self.group(name) is not None
+
     def transactions(self) -> tuple[()]:
         """See `CoordinatorView`."""
         return ()

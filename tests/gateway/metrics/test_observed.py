@@ -23,7 +23,7 @@ def test_proxy_is_up_if_grpc_is_served() -> None:
     host = ExportingBroker()
     assert "rocketmq_proxy_up" not in host.scrape() and "mqgateway_grpc_connections" not in host.scrape()
     meter = host.meters.front_ends["grpc"] = FrontEndMeter(has_latency=False)
-    meter.connections = lambda: 3
+    meter.read_from(lambda: 3)
     node = NODE.replace('"broker"', '"proxy"')
     pairs = sorted([*node.split(","), 'proxy_mode="local"'])
     assert f"rocketmq_proxy_up{{{','.join(pairs)}}} 1\n" in host.scrape()

@@ -13,7 +13,7 @@ from mqgateway.gateway.codec.codes import V5_3_1, RequestCode, ResponseCode, Ser
 from mqgateway.gateway.codec.command import ONEWAY_FLAG, RemotingCommand, decode_command
 from mqgateway.gateway.codec.fields import Header, Int, request_header
 from mqgateway.gateway.remoting.call import NO_REPLY, Call, Peer, Reply, RequestError
-from mqgateway.gateway.remoting.dispatch import AT_ONCE_STEPS, Dispatcher
+from mqgateway.gateway.remoting.dispatch import AT_ONCE_STEPS, CarryOut, Dispatcher, Interceptor
 from tests.support.gateway.remoting.pair import StillPeer
 
 CODE = 987_001
@@ -342,3 +342,19 @@ def test_a_refusal_that_waits_goes_with_its_peer() -> None:
     answer.addCallback(frames.append)
     answer.cancel()
     assert frames == [None]
+
+
+def test_interceptors_see_requests_from_the_newest_to_the_oldest() -> None:
+    served, seen = dispatcher(lambda _, call: Reply()), list[str]()
+
+    def interceptor(name: str) -> Interceptor:
+        def intercept(command: RemotingCommand, peer: Peer, carry_out: CarryOut) -> Any:
+            seen.append(name)
+            return carry_out(command, peer)
+
+        return intercept
+
+    served.intercept_with(interceptor("older"))
+    served.intercept_with(interceptor("newer"))
+    assert answer_to(served, probe()).code == ResponseCode.SUCCESS
+    assert seen == ["newer", "older"]

@@ -21,6 +21,11 @@ class OneGroup:
         """See `CoordinatorView`."""
         return self._found if name == self._name else None
 
+    def has_members(self, name: str) -> bool:
+        """See `CoordinatorView`."""
+        found = self.group(name)
+        return found is not None and bool(found.members)
+
     def transactions(self) -> list[CoordinatedTransaction]:
         """See `CoordinatorView`."""
         return []

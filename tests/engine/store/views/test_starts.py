@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from mqgateway.engine.message import QUEUE_STARTS_TOPIC, SysFlag
+from mqgateway.engine.message import QUEUE_STARTS_TOPIC, Message, SysFlag
 from mqgateway.engine.options import FlushDiskType
-from mqgateway.engine.store.message_store import GetStatus, PutStatus
+from mqgateway.engine.store.message_store import GetStatus, PutResult, PutStatus
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.views.starts import StartsView, parse_marker
 from mqgateway.engine.store.write_gate import WriteGate
@@ -96,9 +96,13 @@ def test_start_moves_only_forward_and_not_beyond_the_end() -> None:
 def test_log_of_another_broker_gets_no_marker() -> None:
     bench = Bench()
     fill(bench, 5)
-    bench.store.gate = gate = WriteGate("a slave")
     elsewhere: list[object] = []
-    gate.elsewhere = lambda message: elsewhere.append(message) or gate.refused()  # type: ignore[func-returns-value]
+
+    def redirected(message: Message) -> PutResult:
+        elsewhere.append(message)
+        return PutResult(PutStatus.PUT_OK)
+
+    bench.store.gate = WriteGate("a slave", redirected)
     result = bench.store.move_start("orders", 0, 3)
     assert result is not None and result.status is PutStatus.SERVICE_NOT_AVAILABLE and not elsewhere
     assert bench.store.min_offset("orders", 0) == 0

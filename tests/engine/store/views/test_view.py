@@ -81,15 +81,17 @@ _histories = st.lists(
 
 
 def _compacting(store: MessageStore, disk: CrashDisk, clock: ManualClock) -> None:
-    store.compaction = Compaction(
-        options(),
-        disk=disk,
-        clock=clock,
-        worker=InlineWorker(),
-        root="/store",
-        source=store,
-        topics=lambda: [("compacted", 2)],
-        is_compacted=lambda topic: topic == "compacted",
+    store.compact_with(
+        Compaction(
+            options(),
+            disk=disk,
+            clock=clock,
+            worker=InlineWorker(),
+            root="/store",
+            source=store,
+            topics=lambda: [("compacted", 2)],
+            is_compacted=lambda topic: topic == "compacted",
+        )
     )
 
 

@@ -7,6 +7,7 @@ from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.transactions import CheckBack
 from mqgateway.gateway.broker.admin import consumers
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.clients.outgoing import (
     UNREACHABLE,
     ClientAnswer,
@@ -16,7 +17,6 @@ from mqgateway.gateway.broker.clients.outgoing import (
     Outgoing,
     PushedReply,
 )
-from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import ConsumerData, MessageQueue
 from tests.support.gateway.broker.admin import AdminBroker, consumer

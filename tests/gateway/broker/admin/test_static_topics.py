@@ -25,7 +25,7 @@ GOOD = TopicQueueMappingDetail(TOPIC, "a", 1, 5, queues={0: [MappingItem(0, 0, "
 def test_topic_and_mapping_are_stored_together() -> None:
     brokers = Cluster("a")
     reported: list[Any] = []
-    brokers["a"].broker.tables.topics.on_change = reported.append
+    brokers["a"].broker.tables.topics.watch_changes(reported.append)
     for _ in range(2):
         assert brokers.update("a", GOOD).code == 0
     assert len(reported) == 2

@@ -42,7 +42,9 @@ def config(broker: AdminBroker, topic: str) -> Any:
 
 def test_topic_is_created_as_requested(broker: AdminBroker) -> None:
     reported: list[str] = []
-    broker.broker.tables.topics.on_change = lambda configs: reported.extend(one.topic_name for one in configs)
+    broker.broker.tables.topics.watch_changes(
+        lambda configs: reported.extend(one.topic_name for one in configs)
+    )
     answer = broker.ask(
         RequestCode.UPDATE_AND_CREATE_TOPIC,
         create("T", order=True, topic_sys_flag=1, attributes="+message.type=FIFO"),

@@ -5,7 +5,7 @@ import pytest
 from mqgateway.engine.steps import run
 from mqgateway.gateway.broker.clients import heartbeats
 from mqgateway.gateway.broker.clients.locks import ORPHAN_LIFE_MILLIS
-from mqgateway.gateway.broker.clients.table import GroupClient
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import (
     CheckClientRequestBody,

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from mqgateway.engine.clock import ManualClock, elapsed_millis
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.broker.clients.locks import ORPHAN_LIFE_MILLIS
-from mqgateway.gateway.broker.clients.table import BROADCASTING, ClientTable, GroupClient, TooManyClients
+from mqgateway.gateway.broker.clients.members import BROADCASTING, GroupClient
+from mqgateway.gateway.broker.clients.table import ClientTable, TooManyClients
 from mqgateway.gateway.codec.bodies import MessageQueue
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION

@@ -27,7 +27,7 @@ class Scene:
         self.asked: list[RemotingCommand] = []
         self.answers: list[Deferred[RemotingCommand]] = []
         self.time = Clock()
-        self.tables = Tables(environment)
+        self.tables = Tables(environment, lambda: (0, 0))
         role = ReplicationRole.initial(BrokerRole.ASYNC_MASTER, 0)
         self.cluster = ClusterState(environment, self.tables, role, self, self.time)
 

@@ -26,6 +26,7 @@ from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.broker.operating import OperatedBroker
+from tests.support.gateway.coordinated import OneGroup, kafka_group
 
 
 def registered(operated: OperatedBroker, peer: FakePeer) -> None:
@@ -70,13 +71,13 @@ def test_running_info_of_an_unknown_member_is_refused() -> None:
     assert refused.value.reason is Reason.SYSTEM_ERROR
 
 
-def test_reserved_group_takes_up_no_members(caplog: pytest.LogCaptureFixture) -> None:
+def test_group_with_members_of_another_protocol_takes_up_no_others(caplog: pytest.LogCaptureFixture) -> None:
     operated, peer = OperatedBroker(), FakePeer()
-    operated.operations.clients.reserve_groups("G".__eq__)
+    operated.operations.coordinated.attach(OneGroup("G", kafka_group()))
     registered(operated, peer)
     assert not operated.operations.groups.has_members("G")
     assert "cannot join group G" in caplog.text
-    operated.operations.clients.reserve_groups(lambda group: False)
+    operated.operations.coordinated.attach(OneGroup("G", kafka_group(assigned=())))
     registered(operated, peer)
     assert operated.operations.groups.has_members("G")
 

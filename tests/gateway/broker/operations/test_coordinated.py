@@ -16,6 +16,10 @@ class View:
         """See `CoordinatorView`."""
         return GROUP if name == "g" else None
 
+    def has_members(self, name: str) -> bool:
+        """See `CoordinatorView`."""
+        return False
+
     def transactions(self) -> list[CoordinatedTransaction]:
         """See `CoordinatorView`."""
         return [TRANSACTION]

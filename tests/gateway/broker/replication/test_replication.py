@@ -232,13 +232,8 @@ def test_send_waits_for_disk_and_slave() -> None:
     assert [answer.code for answer in master.talker.take()] == [12]
 
 
-def test_store_has_no_hook_without_slaves() -> None:
-    _, master, slave = pair()
-    before = master.service.broker.store.on_arrivals
-    slave.stop()
-    after = master.service.broker.store.on_arrivals
-    assert before == master.service.group.replication.server._arrived
-    assert after != before
+def test_broker_that_never_waits_for_slaves_only_dispatches() -> None:
+    _, master, _ = pair()
     assert master.service.group.replication.after_read == master.service.broker.store.dispatch
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from mqgateway.engine.transactions import CheckBack
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
-from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable, resume_check
 from mqgateway.gateway.codec.codes import CURRENT_VERSION

@@ -4,8 +4,8 @@ from functools import partial
 
 import pytest
 
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
-from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
 from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd, end_transaction

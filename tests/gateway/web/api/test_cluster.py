@@ -2,7 +2,7 @@ from types import SimpleNamespace
 
 from twisted.internet.defer import succeed
 
-from mqgateway.gateway.broker.clients.table import GroupClient
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.codec.bodies import BrokerData
 from tests.support.gateway.broker.helpers import FakePeer
 from tests.support.gateway.console import console

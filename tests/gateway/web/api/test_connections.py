@@ -1,4 +1,4 @@
-from mqgateway.gateway.broker.clients.table import GroupClient
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.codec.bodies.heartbeat import HeartbeatData, ProducerData
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command

@@ -9,6 +9,7 @@ from mqgateway.engine.counting import Counting
 from mqgateway.engine.message import Message, StoredMessage, pack_host
 from mqgateway.engine.options import BrokerOptions, StoreOptions
 from mqgateway.engine.pop import Ack, CheckPoint, PointKey
+from mqgateway.engine.pop.foreign import Ended, ForeignMessages, Found, MessageLocation, Missing
 from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.tables.offsets import ConsumerOffsets
@@ -58,6 +59,9 @@ class Bench:
         self.timers = Timers(self.store, store_options, self.disk, self.clock, worker, slots=512)
         self.timers.load()
         self.counted = Tally()
+        self.asked: list[MessageLocation] = []
+        self.answers: list[Found] = []
+        """Answers to the next requests for messages of other groups; later requests fail."""
         self.log = PopLog(
             self.store,
             self.timers,
@@ -66,10 +70,15 @@ class Bench:
             self.options,
             self.clock,
             HOST,
+            ForeignMessages(self._ask, 10),
             counts=counts or self.counted,
         )
         if repeat:
             self.log.load()
+
+    def _ask(self, place: MessageLocation, ended: Ended) -> None:
+        self.asked.append(place)
+        ended(self.answers.pop(0) if self.answers else Missing.FAILED)
 
     def send(self, body: bytes = b"x", queue_id: int = 0, **properties: str) -> None:
         message = Message(

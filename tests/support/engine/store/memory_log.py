@@ -17,7 +17,6 @@ class MemoryLog:
         self.newest = size_max
         self.opened_at = self.end_offset = self.flushed_offset = self.last_timestamp = 0
         self.dirty_tail: OSError | None = None
-        self.on_dirty_tail: Callable[[], None] = lambda: None
         self.policy = policy
         self.settled_offset, self.syncs_itself = ENDLESS, False
         self._data = bytearray()
@@ -82,6 +81,9 @@ class MemoryLog:
     def ranges(self, places: Sequence[tuple[int, int, int]]) -> list[FileRange]:
         """Return nothing: no bytes are in files."""
         return []
+
+    def watch_dirty_tails(self, callback: Callable[[], None]) -> None:
+        """Never call back: no write fails."""
 
     def repair_tail(self) -> File:
         """Never called: no write fails."""

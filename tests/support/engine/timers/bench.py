@@ -77,7 +77,7 @@ class Bench:
         """Put messages as a send does; return the refusals, None for an accepted message."""
         refusals = []
         for each in messages:
-            refusals.append(self.timers.rewrite(each, self.now))
+            refusals.append(self.timers.acceptance.rewrite(each, self.now))
             if refusals[-1] is None:
                 assert self.store.put(each).status is PutStatus.PUT_OK
         self.store.dispatch()

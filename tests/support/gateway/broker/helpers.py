@@ -27,8 +27,8 @@ from mqgateway.engine.worker import InlineWorker, Worker
 from mqgateway.gateway.broker.assembly import build_broker
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
-from mqgateway.gateway.broker.clients.table import GroupClient
 from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.broker.refusals import refusal

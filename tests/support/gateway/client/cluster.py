@@ -203,11 +203,10 @@ def topics_asked_for(cluster: Cluster) -> Callable[[], list[str]]:
 
 def _watched(dispatcher: Any) -> list[RemotingCommand]:
     seen: list[RemotingCommand] = []
-    before = dispatcher.interceptor
 
     def watched(command: RemotingCommand, peer: Any, proceed: Any) -> Any:
         seen.append(command)
-        return proceed(command, peer) if before is None else before(command, peer, proceed)
+        return proceed(command, peer)
 
-    dispatcher.interceptor = watched
+    dispatcher.intercept_with(watched)
     return seen

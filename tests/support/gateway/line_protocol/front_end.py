@@ -24,7 +24,7 @@ class LineServer:
         """Listen, and count connections."""
         around, server = self.around, self.around.server
         self.requests = Requests(around.operations, around.meter.latency, around.faults)
-        around.meter.connections = lambda: len(self.connections)
+        around.meter.read_from(lambda: len(self.connections))
         server.recognise(FIRST_BYTES, self.connection)
         self.port = server.listen_for(
             self.connection, around.host, around.port, title="the line protocol", setting="linePort"

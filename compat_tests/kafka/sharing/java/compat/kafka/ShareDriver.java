@@ -1,11 +1,6 @@
 package compat.kafka;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -15,9 +10,6 @@ import java.util.Optional;
 import java.util.Properties;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -35,50 +27,13 @@ import org.apache.kafka.common.serialization.StringSerializer;
 
 /** Runs members of share groups as requests on standard input say: a JSON object a line, answered by another. */
 public final class ShareDriver {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final Map<String, ShareMember> MEMBERS = new ConcurrentHashMap<>();
 
     private ShareDriver() {
     }
 
     public static void main(String[] args) throws Exception {
-        PrintStream answers = new PrintStream(System.out, true, "UTF-8");
-        ExecutorService threads = Executors.newCachedThreadPool();
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            JsonNode request = JSON.readTree(line);
-            threads.execute(() -> {
-                String answer = answer(request);
-                synchronized (answers) {
-                    answers.println(answer);
-                }
-            });
-        }
-        Runtime.getRuntime().halt(0);
-    }
-
-    private static String answer(JsonNode request) {
-        Map<String, Object> answer = new LinkedHashMap<>();
-        answer.put("id", request.get("id").asLong());
-        try {
-            answer.put("result", run(request));
-        } catch (Throwable failure) {
-            answer.put("error", shape(failure));
-        }
-        try {
-            return JSON.writeValueAsString(answer);
-        } catch (Exception failure) {
-            throw new IllegalStateException(failure);
-        }
-    }
-
-    private static Map<String, Object> shape(Throwable failure) {
-        Throwable cause = failure instanceof ExecutionException ? failure.getCause() : failure;
-        Map<String, Object> error = new LinkedHashMap<>();
-        error.put("type", cause.getClass().getSimpleName());
-        error.put("code", null);
-        error.put("message", String.valueOf(cause.getMessage()));
-        return error;
+        Requests.serve(ShareDriver::run);
     }
 
     private static Object run(JsonNode request) throws Exception {

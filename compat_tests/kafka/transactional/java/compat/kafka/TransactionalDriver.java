@@ -1,11 +1,6 @@
 package compat.kafka;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import com.fasterxml.jackson.databind.ObjectMapper;
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
-import java.io.PrintStream;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
@@ -14,9 +9,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Properties;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TransactionDescription;
@@ -30,14 +22,11 @@ import org.apache.kafka.clients.producer.Producer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
 import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.errors.ApiException;
-import org.apache.kafka.common.protocol.Errors;
 import org.apache.kafka.common.serialization.StringDeserializer;
 import org.apache.kafka.common.serialization.StringSerializer;
 
 /** Runs transactional producers and readers as requests on standard input say: a JSON object a line. */
 public final class TransactionalDriver {
-    private static final ObjectMapper JSON = new ObjectMapper();
     private static final Map<String, Producer<String, String>> PRODUCERS = new ConcurrentHashMap<>();
     private static final Map<String, Consumer<String, String>> CONSUMERS = new ConcurrentHashMap<>();
 
@@ -45,43 +34,7 @@ public final class TransactionalDriver {
     }
 
     public static void main(String[] args) throws Exception {
-        PrintStream answers = new PrintStream(System.out, true, "UTF-8");
-        ExecutorService threads = Executors.newCachedThreadPool();
-        BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
-        for (String line = lines.readLine(); line != null; line = lines.readLine()) {
-            JsonNode request = JSON.readTree(line);
-            threads.execute(() -> {
-                String answer = answer(request);
-                synchronized (answers) {
-                    answers.println(answer);
-                }
-            });
-        }
-        Runtime.getRuntime().halt(0);
-    }
-
-    private static String answer(JsonNode request) {
-        Map<String, Object> answer = new LinkedHashMap<>();
-        answer.put("id", request.get("id").asLong());
-        try {
-            answer.put("result", run(request));
-        } catch (Throwable failure) {
-            answer.put("error", shape(failure));
-        }
-        try {
-            return JSON.writeValueAsString(answer);
-        } catch (Exception failure) {
-            throw new IllegalStateException(failure);
-        }
-    }
-
-    private static Map<String, Object> shape(Throwable failure) {
-        Throwable cause = failure instanceof ExecutionException ? failure.getCause() : failure;
-        Map<String, Object> error = new LinkedHashMap<>();
-        error.put("type", cause.getClass().getSimpleName());
-        error.put("code", cause instanceof ApiException ? (int) Errors.forException(cause).code() : null);
-        error.put("message", String.valueOf(cause.getMessage()));
-        return error;
+        Requests.serve(TransactionalDriver::run);
     }
 
     private static Object run(JsonNode request) throws Exception {
