@@ -85,9 +85,12 @@ class TransactionsView(SnapshotView):
             return None
         return self._transactions.check(topic, queue_id, batch, self._clock.millis())
 
-    def check_marker(self, topic: str, queue_id: int, marker: Marker) -> MarkerRefusal | None:
-        """Decide on a marker that is to be appended now."""
-        return self._transactions.check_marker(topic, queue_id, marker, self._clock.millis())
+    def check_marker(
+        self, topic: str, queue_id: int, marker: Marker, *, has_new_epoch: bool = False
+    ) -> MarkerRefusal | None:
+        """Decide on a marker that is to be appended now. See `KafkaTransactions.check_marker`."""
+        now = self._clock.millis()
+        return self._transactions.check_marker(topic, queue_id, marker, now, has_new_epoch=has_new_epoch)
 
     def is_open(self, topic: str, queue_id: int, producer_id: int, epoch: int) -> bool:
         """Return True if a producer has an open transaction of an epoch in a queue, dispatched or not."""
