@@ -99,6 +99,12 @@ class TransactionsView(SnapshotView):
 
     # Questions.
 
+    def knows(self, topic: str, queue_id: int, producer_id: int) -> bool:
+        """Return True if a queue has had a transaction of a producer that is not forgotten, dispatched or
+        not."""
+        now = self._clock.millis()
+        return self._transactions.newest(topic, queue_id, producer_id, now) is not None
+
     def aborted(self, topic: str, queue_id: int, begin: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that may have batches from the offset `begin` to `end`, in the
         order of their markers.

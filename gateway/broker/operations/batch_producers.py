@@ -61,6 +61,10 @@ class BatchProducers(BatchQueues):
         """
         return self._broker.store.transactions.is_open(topic, queue_id, producer_id, epoch)
 
+    def has_had_transactions(self, topic: str, queue_id: int, producer_id: int) -> bool:
+        """Return True if a queue has had a transaction of a producer that is not forgotten."""
+        return self._broker.store.transactions.knows(topic, queue_id, producer_id)
+
     def open_transactions(
         self, permit: Permit, topic: str
     ) -> Mapping[int, Mapping[int, ProducerTransaction]]:
