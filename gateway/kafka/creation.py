@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from twisted.internet.defer import Deferred
@@ -22,9 +22,14 @@ from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.ids import new_id, text_of_id
 from mqgateway.gateway.kafka.rights import admit_one, on_cluster, on_topic
-from mqgateway.gateway.kafka.topics import Topics, name_problem, store_name
+from mqgateway.gateway.kafka.topics import INTERNAL, Topics, name_problem, store_name
 
 log = logging.getLogger(__name__)
+
+COORDINATOR_PARTITIONS: Final = 1
+COORDINATOR_CONFIGS: Final = {"cleanup.policy": "compact"}
+"""Settings of a coordinator's topic, as Apache Kafka has them: the coordinator removes its records, not their
+age."""
 
 
 class CreationRejected(Exception):
@@ -84,11 +89,14 @@ class Creation:
         return admit_one(call, Use.ADMINISTER, *needs)
 
     def group_of(self, name: str) -> str:
-        """Return the group in which a topic is made; empty for this broker's."""
+        """Return the group in which a topic is made; empty for this broker's.
+
+        Topics of coordinators are in the first group, whose master coordinates.
+        """
         peers = self._operations.peers
         if peers is None:
             return ""
-        group = peers.names[crc32(name.encode()) % len(peers.names)]
+        group = peers.names[0 if name in INTERNAL else crc32(name.encode()) % len(peers.names)]
         return "" if group == peers.own else group
 
     def create(
@@ -111,10 +119,13 @@ class Creation:
         options = self._operations.options
         if not options.auto_create_topic_enable:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        partitions, configs = options.kafka_num_partitions, {}
+        if name in INTERNAL:
+            partitions, configs = COORDINATOR_PARTITIONS, COORDINATOR_CONFIGS
         try:
             permit = self.admit(call, name)
-            self.check(name, options.kafka_num_partitions, {})
-            made = self.create(permit, name, options.kafka_num_partitions, {}, self.group_of(name))
+            self.check(name, partitions, configs)
+            made = self.create(permit, name, partitions, configs, self.group_of(name))
         except CreationRejected as refusal:
             is_early = refusal.code is ErrorCode.REQUEST_TIMED_OUT
             return ErrorCode.LEADER_NOT_AVAILABLE if is_early else refusal.code

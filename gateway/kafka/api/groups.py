@@ -5,12 +5,14 @@ Standard: `KafkaApis`, `GroupCoordinatorService`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
 from twisted.python.failure import Failure
 
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
@@ -49,9 +51,12 @@ from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
+from mqgateway.gateway.kafka.coordinator_queue import make_topic
 from mqgateway.gateway.kafka.group_names import store_group
 from mqgateway.gateway.kafka.rights import group_bits, on_cluster, on_group
 from mqgateway.gateway.kafka.share_groups.group import ShareGroup
+
+log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=Message)
 
@@ -59,6 +64,8 @@ FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 10, 11, 12, 1
 DESCRIBE_GROUPS, LIST_GROUPS, DELETE_GROUPS = 15, 16, 42
 GROUP_KEYS, TRANSACTION_KEYS = 0, 1
 """Types of keys whose coordinator is asked for."""
+COORDINATED = {GROUP_KEYS: KAFKA_OFFSETS_TOPIC, TRANSACTION_KEYS: KAFKA_TRANSACTIONS_TOPIC}
+"""Topics of coordinators, by type of key."""
 BATCHED_SINCE = 4
 """Version of FindCoordinator from which many keys may be asked for."""
 NAMED_PROTOCOL_SINCE = 7
@@ -147,6 +154,7 @@ class Groups:
         return FindCoordinatorResponse(0, one.error_code, one.error_message, one.node_id, one.host, one.port)
 
     def _find(self, call: KafkaCall, kind: int, key: str) -> Found:
+        """Return the coordinator of a key; its topic is made, as clients may look for it from then on."""
         error = ErrorCode.NONE if kind in (GROUP_KEYS, TRANSACTION_KEYS) else ErrorCode.INVALID_REQUEST
         if kind == GROUP_KEYS:
             error = self._access.error(call, key, AclOperation.DESCRIBE)
@@ -154,12 +162,22 @@ class Groups:
                 error = ErrorCode.NONE
         elif kind == TRANSACTION_KEYS:
             error = id_error(call, key, SHOWING)
+        if not error and self._cluster.controls:
+            error = self._make_topic(COORDINATED[kind])
         leader = self._cluster.controller(call)
         if leader is None and error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if leader is None or error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             return Found(key, -1, "", -1, error, "")
         return Found(key, leader.id, leader.host, leader.port, ErrorCode.NONE, "")
+
+    def _make_topic(self, topic: str) -> ErrorCode:
+        try:
+            make_topic(self._operations, topic)
+        except OperationError as error:
+            log.info("topic %s is not made: %s", topic, error)
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return ErrorCode.NONE
 
     # Members
 
