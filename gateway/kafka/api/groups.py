@@ -102,6 +102,12 @@ class GroupAccess:
         found = self._operations.groups.find(store_group(group_id)) if group_id else None
         return ErrorCode.INVALID_GROUP_ID if found is None else ErrorCode.NONE
 
+    def commit_error(self, group_id: str, generation: int) -> ErrorCode:
+        """Return why a group cannot have offsets; see `create_error`. A member's commit, which has a
+        generation or an epoch, makes no group: the coordinator refuses it if the group is unknown."""
+        makes = generation < 0 or self._coordinator.groups.get(group_id) is not None
+        return self.create_error(group_id) if makes else ErrorCode.NONE
+
     def share_error(self, group_id: str) -> ErrorCode:
         """Return why a group cannot be a share group with members or offsets: it is one of RocketMQ's, or it
         cannot be made."""

@@ -94,7 +94,7 @@ class OffsetRequests:
             lambda topic: self._topic(call, topic.name, topic.topic_id), request.topics
         )
         if any(isinstance(topic, Topic) for topic in topics):
-            error = self._access.create_error(request.group_id)
+            error = self._access.commit_error(request.group_id, request.generation_id_or_member_epoch)
         answer = yield from self._commit(call, request, topics, error)
         return answer
 

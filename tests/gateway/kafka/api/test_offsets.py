@@ -154,8 +154,10 @@ def test_commit_of_a_member_needs_its_generation() -> None:
     assert commit(kafka, **accepted)[0] == E.NONE
     assert commit(kafka, **accepted | {"generation_id_or_member_epoch": 0})[0] == E.ILLEGAL_GENERATION
     assert commit(kafka)[0] == E.UNKNOWN_MEMBER_ID
-    assert commit(kafka, group="none", **accepted)[0] == E.GROUP_ID_NOT_FOUND
-    assert commit(kafka, 8, group="none", **accepted)[0] == E.ILLEGAL_GENERATION
+    for unknown in ("none", ""):
+        assert commit(kafka, group=unknown, **accepted)[0] == E.GROUP_ID_NOT_FOUND
+        assert commit(kafka, 8, group=unknown, **accepted)[0] == E.ILLEGAL_GENERATION
+    assert commit(kafka, group="")[0] == E.INVALID_GROUP_ID
 
 
 def test_old_client_chooses_for_how_long_its_offsets_are_kept() -> None:
