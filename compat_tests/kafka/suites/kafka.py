@@ -1,6 +1,6 @@
-"""Kafka's own integration tests of clients and commands, from its published test jars.
+"""Kafka's own integration tests of clients, commands and requests, from its published test jars.
 
-A class of ours takes the place of the one that starts Kafka's servers (`frameworks/tests`); its tests start
+Classes of ours take the place of those that start Kafka's servers (`frameworks/tests`); its tests start
 and stop servers of this project, in memory, in one process (`servers`). Tests that look into Kafka's servers
 skip themselves. The versions are those of the jars, as no later ones are published.
 """
