@@ -14,7 +14,13 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
-from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX, REMOTE_STORAGE
+from mqgateway.engine.tables.kafka_configs import (
+    KAFKA_CONFIGS,
+    MAX_MESSAGE_BYTES,
+    MIN_IN_SYNC,
+    PREFIX,
+    REMOTE_STORAGE,
+)
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
@@ -147,6 +153,18 @@ def new_topic(name: str, partitions: int, configs: Mapping[str, str | None]) -> 
     }
     attributes |= {f"+{PREFIX}{key}": value for key, value in configs.items() if value is not None}
     return TopicConfig(store_name(name), partitions, partitions, attributes=attributes)
+
+
+def default_config(operations: Operations, name: str) -> str:
+    """Return the default of a topic's setting, which may be the broker's."""
+    store = operations.store_options
+    if name == "retention.ms":
+        return str(store.file_reserved_time * 3_600_000)
+    if name == MIN_IN_SYNC:
+        return str(store.min_in_sync_replicas)
+    if name == MAX_MESSAGE_BYTES:
+        return str(operations.options.kafka_message_max_bytes)
+    return KAFKA_CONFIGS[name].default
 
 
 def limits_of(options: StoreOptions) -> dict[str, Limit]:

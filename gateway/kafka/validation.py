@@ -34,7 +34,6 @@ from mqgateway.engine.record_batches.errors import BadRecord, CodecError
 from mqgateway.engine.record_batches.records import Record, read_records
 from mqgateway.engine.record_batches.walk import RecordsCheck, walk_records
 from mqgateway.engine.store.expansion import INFLATED_MAX
-from mqgateway.engine.tables.kafka_configs import MAX_MESSAGE_BYTES
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.produce_response import BatchIndexAndErrorMessage
 from mqgateway.gateway.kafka.topics import Topic
@@ -85,7 +84,7 @@ class BatchRules(NamedTuple):
 def rules_of(topic: Topic) -> BatchRules:
     """Return the rules of a topic."""
     return BatchRules(
-        int(topic.setting(MAX_MESSAGE_BYTES)),
+        topic.batch_max,
         int(topic.setting("message.timestamp.before.max.ms")),
         int(topic.setting("message.timestamp.after.max.ms")),
         topic.setting("message.timestamp.type") == "LogAppendTime",

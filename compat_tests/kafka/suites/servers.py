@@ -32,6 +32,7 @@ SETTINGS = {
     "group.share.record.lock.duration.ms": "kafkaGroupShareRecordLockDurationMillis",
     "group.share.session.timeout.ms": "kafkaGroupShareSessionTimeoutMillis",
     "log.retention.check.interval.ms": "topicRetentionCheckInterval",
+    "message.max.bytes": "kafkaMessageMaxBytes",
     "min.insync.replicas": "minInSyncReplicas",
     "num.partitions": "kafkaNumPartitions",
     "offset.metadata.max.bytes": "kafkaOffsetMetadataMaxBytes",
