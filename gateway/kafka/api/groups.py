@@ -50,6 +50,7 @@ from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
+from mqgateway.gateway.kafka.coordinator.membership import leaving_members, left_answer
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
 from mqgateway.gateway.kafka.coordinator_queue import make_topic
 from mqgateway.gateway.kafka.group_names import store_group
@@ -238,13 +239,22 @@ class Groups:
             error = self._coordinator.membership.heartbeat(request)
         return HeartbeatResponse(error_code=error)
 
-    def leave(self, call: KafkaCall, request: LeaveGroupRequest) -> Steps[LeaveGroupResponse]:
-        """Answer LeaveGroup."""
+    def leave(self, call: KafkaCall, request: LeaveGroupRequest) -> Steps[Answer]:
+        """Answer LeaveGroup; administrators remove members of consumer groups (KIP-848) by it too."""
         error = self._member_error(call, request.group_id)
         if error:
             return LeaveGroupResponse(error_code=error)
-        left = yield from self._coordinator.membership.leave(request, call.version)
-        return left
+        group = self._coordinator.groups.get(request.group_id)
+        if not isinstance(group, ModernGroup):
+            left = yield from self._coordinator.membership.leave(request, call.version)
+            return left
+        leaving = leaving_members(request, call.version)
+        removed = yield from self._coordinator.consumers.heartbeats.dismiss(group, leaving)
+        done: Deferred[Message] = removed.addCallbacks(
+            lambda codes: left_answer(leaving, codes, call.version),
+            lambda failure: LeaveGroupResponse(error_code=write_error(failure)),
+        )
+        return done
 
     def _member_error(self, call: KafkaCall, group_id: str) -> ErrorCode:
         return self._access.error(call, group_id, AclOperation.READ)
