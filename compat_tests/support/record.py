@@ -49,7 +49,7 @@ PROGRAMS = {
     "kafka.support.frameworks": ("kafka/frameworks",),
 }
 """Folders of client programs, by the helper that builds them."""
-NOT_PROGRAMS = ("bench", "official", "__pycache__")
+NOT_PROGRAMS = ("bench", "official", "tests", "__pycache__")
 """Folders below those of client programs that no scenario uses, and what Python writes there in a run."""
 OUR_PARTS = frozenset({"client", "mqadmin", "pipeline", "testing"})
 """Packages of the product used beside a server; the others are imported for names and layouts only."""
