@@ -193,6 +193,14 @@ def test_member_gives_up_partitions_and_another_one_takes_them() -> None:
     assert kafka.ask(heartbeat("n")).assignment.topic_partitions == ()
     [kept] = kafka.ask(heartbeat("m", 2)).assignment.topic_partitions
     assert kept.partitions == (0, 1)
+    described = describe(kafka)[0].members[0]  # it has the others until it gives them up
+    assert [
+        [one.partitions for one in assignment.topic_partitions]
+        for assignment in (described.assignment, described.target_assignment)
+    ] == [[(0, 1, 2, 3)], [(0, 1)]]
+    shown = kafka.operations.coordinated.group("g")
+    assert shown is not None
+    assert shown.members[0].assigned == [("orders", number) for number in range(4)]
     assert (
         kafka.ask(heartbeat("m", 2, topic_partitions=(TopicPartitions(kept.topic_id, (0, 1)),))).member_epoch
         == 3
