@@ -24,8 +24,35 @@ NAME = "kafka"
 CLASS_SECONDS = 1200
 CLIENTS, CONSUMER = "org.apache.kafka.clients", "org.apache.kafka.clients.consumer"
 TOOLS = "org.apache.kafka.tools"
+GROUPS = f"{TOOLS}.consumer.group"
+SERVER = "kafka.server"
 CLASSES = (
+    f"{SERVER}.ApiVersionsRequestTest",
+    f"{SERVER}.ConsumerGroupDescribeRequestTest",
+    f"{SERVER}.ConsumerGroupHeartbeatRequestTest",
+    f"{SERVER}.ConsumerProtocolMigrationTest",
+    f"{SERVER}.DeleteGroupsRequestTest",
+    f"{SERVER}.DeleteRecordsRequestTest",
+    f"{SERVER}.DescribeGroupsRequestTest",
+    f"{SERVER}.DescribeQuorumRequestTest",
+    f"{SERVER}.EdgeCaseRequestTest",
+    f"{SERVER}.HeartbeatRequestTest",
+    f"{SERVER}.JoinGroupRequestTest",
+    f"{SERVER}.LeaveGroupRequestTest",
+    f"{SERVER}.ListGroupsRequestTest",
+    f"{SERVER}.LogOffsetTest",
+    f"{SERVER}.OffsetCommitRequestTest",
+    f"{SERVER}.OffsetDeleteRequestTest",
+    f"{SERVER}.OffsetFetchRequestTest",
+    f"{SERVER}.ProduceRequestTest",
+    f"{SERVER}.ShareFetchAcknowledgeRequestTest",
+    f"{SERVER}.ShareGroupDescribeRequestTest",
+    f"{SERVER}.ShareGroupHeartbeatRequestTest",
+    f"{SERVER}.SyncGroupRequestTest",
+    f"{SERVER}.TxnOffsetCommitRequestTest",
+    f"{SERVER}.WriteTxnMarkersRequestTest",
     f"{CLIENTS}.ClientRebootstrapTest",
+    f"{CLIENTS}.TransactionsExpirationTest",
     f"{CLIENTS}.TransactionsWithMaxInFlightOneTest",
     f"{CLIENTS}.admin.AdminFenceProducersTest",
     f"{CLIENTS}.admin.ClientTelemetryTest",
@@ -59,6 +86,10 @@ CLASSES = (
     f"{TOOLS}.MetadataQuorumCommandTest",
     f"{TOOLS}.TopicCommandTest",
     f"{TOOLS}.UserScramCredentialsCommandTest",
+    f"{TOOLS}.consumer.ConsoleConsumerTest",
+    f"{GROUPS}.DeleteConsumerGroupsTest",
+    f"{GROUPS}.DeleteOffsetsConsumerGroupCommandIntegrationTest",
+    f"{GROUPS}.ListConsumerGroupTest",
 )
 
 
