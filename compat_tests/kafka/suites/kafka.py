@@ -90,6 +90,7 @@ CLASSES = (
     f"{GROUPS}.DeleteConsumerGroupsTest",
     f"{GROUPS}.DeleteOffsetsConsumerGroupCommandIntegrationTest",
     f"{GROUPS}.ListConsumerGroupTest",
+    f"{GROUPS}.ResetConsumerGroupOffsetTest",
 )
 
 
