@@ -50,7 +50,7 @@ PROGRAMS = {
 }
 """Folders of client programs, by the helper that builds them."""
 NOT_PROGRAMS = ("bench", "official", "tests", "tests.pom.xml", "__pycache__")
-"""What no scenario uses of the folders of client programs, and what Python writes there in a run."""
+"""Parts of the folders of client programs that no scenario uses, and files that Python writes in a run."""
 OUR_PARTS = frozenset({"client", "mqadmin", "pipeline", "testing"})
 """Packages of the product used beside a server; the others are imported for names and layouts only."""
 PRODUCT = frozenset({"engine", "gateway", "pipeline", "mqgateway"})
