@@ -49,8 +49,8 @@ PROGRAMS = {
     "kafka.support.frameworks": ("kafka/frameworks",),
 }
 """Folders of client programs, by the helper that builds them."""
-NOT_PROGRAMS = ("bench", "official", "__pycache__")
-"""Folders below those of client programs that no scenario uses, and what Python writes there in a run."""
+NOT_PROGRAMS = ("bench", "official", "tests", "tests.pom.xml", "__pycache__")
+"""Parts of the folders of client programs that no scenario uses, and files that Python writes in a run."""
 OUR_PARTS = frozenset({"client", "mqadmin", "pipeline", "testing"})
 """Packages of the product used beside a server; the others are imported for names and layouts only."""
 PRODUCT = frozenset({"engine", "gateway", "pipeline", "mqgateway"})

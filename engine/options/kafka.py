@@ -61,6 +61,15 @@ class KafkaOptions(Options):
         high=INT_MAX,
         ours=True,
     )
+    kafka_message_max_bytes: int = option(
+        1048588,
+        "Maximum size of a record batch in a topic that does not set `max.message.bytes` "
+        "(`message.max.bytes`). A batch above `maxMessageSize` is refused all the same.",
+        unit="bytes",
+        high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
     kafka_max_request_size: int = option(
         100 * 1024**2,
         "Maximum size of a request of a Kafka client (`socket.request.max.bytes`). The connection of a "

@@ -165,12 +165,18 @@ class KafkaTransactions:
             return BatchRefusal.NOT_TRANSACTIONAL
         return None
 
-    def check_marker(self, topic: str, queue_id: int, marker: Marker, now: int) -> MarkerRefusal | None:
-        """Decide on a marker that is to be appended at `now`, ms."""
+    def check_marker(
+        self, topic: str, queue_id: int, marker: Marker, now: int, *, has_new_epoch: bool = False
+    ) -> MarkerRefusal | None:
+        """Decide on a marker that is to be appended at `now`, ms.
+
+        With `has_new_epoch` it is one of a transaction of version 2 (KIP-890), which raises the epoch: a
+        marker with the last epoch is late, and would end the transaction after its own.
+        """
         known = self.newest(topic, queue_id, marker.producer_id, now)
         if known is None:
             return None
-        if marker.producer_epoch < known.epoch:
+        if marker.producer_epoch < known.epoch + has_new_epoch:
             return MarkerRefusal.OLD_EPOCH
         if marker.coordinator_epoch < known.coordinator_epoch:
             return MarkerRefusal.OLD_COORDINATOR

@@ -227,6 +227,7 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "log.retention.check.interval.ms": store.topic_retention_check_interval,
         "log.retention.hours": store.file_reserved_time,
         "max.incremental.fetch.session.cache.slots": SESSIONS_MAX,
+        "message.max.bytes": options.kafka_message_max_bytes,
         MIN_IN_SYNC: store.min_in_sync_replicas,
         "node.id": node.id,
         "num.partitions": options.kafka_num_partitions,

@@ -17,14 +17,12 @@ from mqgateway.gateway.broker.operations import (
     Use,
 )
 from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic, NotReadable, Span
-from mqgateway.gateway.kafka.creation import new_topic
+from mqgateway.gateway.kafka.creation import COORDINATOR_CONFIGS, COORDINATOR_PARTITIONS, new_topic
 from mqgateway.gateway.runtime.outcomes import then
 
 log = logging.getLogger(__name__)
 
 QUEUE = 0
-CONFIGS = {"cleanup.policy": "compact"}
-"""Settings of a topic, as Apache Kafka has them: the coordinator removes its records, not their age."""
 RELEASED_TOGETHER = 1000
 """Records that are released together, as each release writes a record to the log."""
 READ_BYTES = 512 * 1024
@@ -32,8 +30,19 @@ READ_BYTES = 512 * 1024
 HOUR = 3600 * 1000
 
 
+def make_topic(operations: Operations, topic: str) -> None:
+    """Make the topic of a coordinator, unless it is there. Raises `OperationError`.
+
+    It can be written to at once; name servers learn of it in their time.
+    """
+    if operations.topics.get(topic) is None:
+        permit = operations.gate.internal(Use.ADMINISTER)
+        config = new_topic(topic, COORDINATOR_PARTITIONS, COORDINATOR_CONFIGS)
+        operations.administration.put_topic(permit, config)
+
+
 class CoordinatorQueue:
-    """See `coordinator_topic.BatchQueue`. The topic is made when it is first written to."""
+    """See `coordinator_topic.BatchQueue`. The topic is made when it is first written to, if not before."""
 
     def __init__(self, operations: Operations, topic: str) -> None:
         self._operations = operations
@@ -50,10 +59,7 @@ class CoordinatorQueue:
         """See `BatchQueue`."""
         operations = self._operations
         permit = operations.gate.internal(Use.SEND)
-        if operations.topics.get(self._topic) is None:
-            # It can be written to at once; name servers learn of it in their time.
-            making = operations.gate.internal(Use.ADMINISTER)
-            operations.administration.put_topic(making, new_topic(self._topic, 1, CONFIGS))
+        make_topic(operations, self._topic)
         appended = operations.batches.append(
             permit, self._topic, QUEUE, Batch(memoryview(batch)), is_all=True
         )

@@ -93,7 +93,7 @@ class KafkaView:
                 member.client.host.lstrip("/"),
                 member.instance_id or "",
                 [*map(store_name, member.topics), *filter(None, [member.regex])],
-                self._assigned(member.position.assigned),
+                self._assigned(member.position.held),
             )
             for member in group.members.values()
         ]

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from zlib import crc32
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
-from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, MAX_MESSAGE_BYTES, PREFIX, REMOTE_STORAGE
+from mqgateway.engine.tables.kafka_configs import (
+    KAFKA_CONFIGS,
+    MAX_MESSAGE_BYTES,
+    MIN_IN_SYNC,
+    PREFIX,
+    REMOTE_STORAGE,
+)
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
@@ -22,9 +28,14 @@ from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.ids import new_id, text_of_id
 from mqgateway.gateway.kafka.rights import admit_one, on_cluster, on_topic
-from mqgateway.gateway.kafka.topics import Topics, name_problem, store_name
+from mqgateway.gateway.kafka.topics import INTERNAL, Topics, name_problem, store_name
 
 log = logging.getLogger(__name__)
+
+COORDINATOR_PARTITIONS: Final = 1
+COORDINATOR_CONFIGS: Final = {"cleanup.policy": "compact"}
+"""Settings of a coordinator's topic, as Apache Kafka has them: the coordinator removes its records, not their
+age."""
 
 
 class CreationRejected(Exception):
@@ -84,11 +95,14 @@ class Creation:
         return admit_one(call, Use.ADMINISTER, *needs)
 
     def group_of(self, name: str) -> str:
-        """Return the group in which a topic is made; empty for this broker's."""
+        """Return the group in which a topic is made; empty for this broker's.
+
+        Topics of coordinators are in the first group, whose master coordinates.
+        """
         peers = self._operations.peers
         if peers is None:
             return ""
-        group = peers.names[crc32(name.encode()) % len(peers.names)]
+        group = peers.names[0 if name in INTERNAL else crc32(name.encode()) % len(peers.names)]
         return "" if group == peers.own else group
 
     def create(
@@ -111,10 +125,13 @@ class Creation:
         options = self._operations.options
         if not options.auto_create_topic_enable:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        partitions, configs = options.kafka_num_partitions, {}
+        if name in INTERNAL:
+            partitions, configs = COORDINATOR_PARTITIONS, COORDINATOR_CONFIGS
         try:
             permit = self.admit(call, name)
-            self.check(name, options.kafka_num_partitions, {})
-            made = self.create(permit, name, options.kafka_num_partitions, {}, self.group_of(name))
+            self.check(name, partitions, configs)
+            made = self.create(permit, name, partitions, configs, self.group_of(name))
         except CreationRejected as refusal:
             is_early = refusal.code is ErrorCode.REQUEST_TIMED_OUT
             return ErrorCode.LEADER_NOT_AVAILABLE if is_early else refusal.code
@@ -136,6 +153,18 @@ def new_topic(name: str, partitions: int, configs: Mapping[str, str | None]) -> 
     }
     attributes |= {f"+{PREFIX}{key}": value for key, value in configs.items() if value is not None}
     return TopicConfig(store_name(name), partitions, partitions, attributes=attributes)
+
+
+def default_config(operations: Operations, name: str) -> str:
+    """Return the default of a topic's setting, which may be the broker's."""
+    store = operations.store_options
+    if name == "retention.ms":
+        return str(store.file_reserved_time * 3_600_000)
+    if name == MIN_IN_SYNC:
+        return str(store.min_in_sync_replicas)
+    if name == MAX_MESSAGE_BYTES:
+        return str(operations.options.kafka_message_max_bytes)
+    return KAFKA_CONFIGS[name].default
 
 
 def limits_of(options: StoreOptions) -> dict[str, Limit]:

@@ -20,7 +20,7 @@ from mqgateway.engine.record_batches.batches import HEADER_SIZE, Batch, pack_bat
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.records import Data, Record, write_record
 from mqgateway.engine.steps import Steps
-from mqgateway.engine.tables.kafka_configs import DEAD_LETTERS, MAX_MESSAGE_BYTES
+from mqgateway.engine.tables.kafka_configs import DEAD_LETTERS
 from mqgateway.gateway.broker.operations import OperationError, Operations, ReadPosition, Use
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.creation import Creation, CreationRejected, new_topic
@@ -132,9 +132,7 @@ class DeadLetterWriter:
         target = self._topics.find(name) or self._created(name)
         if target.setting(DEAD_LETTERS) != "true":
             raise DeadLetterRefused(f"topic {name} does not have {DEAD_LETTERS}=true")
-        size_max = min(
-            int(target.setting(MAX_MESSAGE_BYTES)), self._operations.store_options.max_message_size
-        )
+        size_max = min(target.batch_max, self._operations.store_options.max_message_size)
         return _Place(key, origin, target, settings.copies_dead_letters, size_max)
 
     def _created(self, name: str) -> Topic:

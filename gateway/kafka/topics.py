@@ -17,7 +17,7 @@ from typing import Final, NamedTuple
 
 from mqgateway.engine.message import KAFKA_COORDINATOR_TOPICS
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
-from mqgateway.engine.tables.kafka_configs import kafka_config
+from mqgateway.engine.tables.kafka_configs import MAX_MESSAGE_BYTES, PREFIX, kafka_config
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
@@ -36,13 +36,15 @@ _SEPARATOR: Final = re.compile(r"[._]")
 class Topic(NamedTuple):
     """A topic as Kafka clients see it. `id` has 16 bytes.
 
-    `group` is the broker group that has it, empty for this broker's.
+    `batch_max_default` is the maximum size of a batch, in bytes, if the topic does not set it. `group` is the
+    broker group that has it, empty for this broker's.
     """
 
     name: str
     store_name: str
     id: bytes
     config: TopicConfig
+    batch_max_default: int
     group: str = ""
 
     @property
@@ -59,6 +61,12 @@ class Topic(NamedTuple):
     def is_internal(self) -> bool:
         """True for a topic of Kafka's own."""
         return self.name in INTERNAL
+
+    @property
+    def batch_max(self) -> int:
+        """The maximum size of a batch, in bytes."""
+        own = self.config.attributes.get(PREFIX + MAX_MESSAGE_BYTES)
+        return self.batch_max_default if own is None else int(own)
 
     def setting(self, name: str) -> str:
         """Return a setting of the topic by Kafka's name."""
@@ -81,6 +89,7 @@ class Topics:
         self._shows_all = shows_all
         self.everywhere: Topics = self if shows_all or peers is None else Topics(operations, shows_all=True)
         self._cluster = operations.options.broker_cluster_name
+        self._batch_max = operations.options.kafka_message_max_bytes
         self._shown_as: dict[str, Topic] = {}  # by RocketMQ's name; as long as its configuration is the same
         self._names: dict[bytes, str] = {}
         self._names_version = b""
@@ -185,7 +194,8 @@ class Topics:
         topic_id = named_id(f"topic {self._cluster} {config.topic_name}") if own is None else own
         if len(self._shown_as) > 2 * len(self):
             self._shown_as.clear()  # most are deleted
-        topic = self._shown_as[config.topic_name] = Topic(name, config.topic_name, topic_id, config, group)
+        topic = Topic(name, config.topic_name, topic_id, config, self._batch_max, group)
+        self._shown_as[config.topic_name] = topic
         return topic
 
     def _is_system(self, store: str) -> bool:

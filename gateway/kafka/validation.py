@@ -34,7 +34,6 @@ from mqgateway.engine.record_batches.errors import BadRecord, CodecError
 from mqgateway.engine.record_batches.records import Record, read_records
 from mqgateway.engine.record_batches.walk import RecordsCheck, walk_records
 from mqgateway.engine.store.expansion import INFLATED_MAX
-from mqgateway.engine.tables.kafka_configs import MAX_MESSAGE_BYTES
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.produce_response import BatchIndexAndErrorMessage
 from mqgateway.gateway.kafka.topics import Topic
@@ -85,7 +84,7 @@ class BatchRules(NamedTuple):
 def rules_of(topic: Topic) -> BatchRules:
     """Return the rules of a topic."""
     return BatchRules(
-        int(topic.setting(MAX_MESSAGE_BYTES)),
+        topic.batch_max,
         int(topic.setting("message.timestamp.before.max.ms")),
         int(topic.setting("message.timestamp.after.max.ms")),
         topic.setting("message.timestamp.type") == "LogAppendTime",
@@ -127,7 +126,7 @@ def checked(data: memoryview, rules: BatchRules, version: int, now: int) -> Batc
         raise BatchRefused(ErrorCode.CORRUPT_MESSAGE, f"Record is corrupt: {error.reason}") from error
     if rules.needs_keys and walk.first_keyless >= 0:
         text = "Compacted topic cannot accept message without key in topic partition."
-        raise _bad_records(_found(records, batch.count, lambda record: record.key is None, text))
+        raise _bad_records(_found(records, batch.count, lambda record: text if record.key is None else None))
     if not rules.has_log_append_time:
         _check_times(batch, records, walk, rules, now)
     return _changed(batch, records, kind, rules, now)
@@ -186,22 +185,29 @@ def _check_times(
     first, last = base + walk.least_delta, base + walk.greatest_delta
     if least <= first and last <= greatest:
         return
-    wrong = last if last > greatest else first
-    text = (
-        f"Timestamp {wrong} of message is out of range. The timestamp should be within [{least}, {greatest}]"
-    )
-    found = _found(
-        records, batch.count, lambda record: not least <= base + record.timestamp_delta <= greatest, text
-    )
+
+    def problem(record: Record) -> str | None:
+        time = base + record.timestamp_delta
+        if least <= time <= greatest:
+            return None
+        return (
+            f"Timestamp {time} of message with offset {record.offset_delta} is out of range. "
+            f"The timestamp should be within [{least}, {greatest}]"
+        )
+
+    found = _found(records, batch.count, problem)
+    text = "One or more records have been rejected due to invalid timestamp"
     raise BatchRefused(ErrorCode.INVALID_TIMESTAMP, text, found)
 
 
 def _found(
-    records: bytes | memoryview, count: int, is_wrong: Callable[[Record], bool], text: str
+    records: bytes | memoryview, count: int, problem: Callable[[Record], str | None]
 ) -> list[BatchIndexAndErrorMessage]:
-    """Return the records that are wrong, among as many as are looked at without holding the loop."""
-    looked_at = enumerate(islice(read_records(records, count), LOOKED_AT_MAX))
-    return [BatchIndexAndErrorMessage(index, text) for index, record in looked_at if is_wrong(record)]
+    """Return the records that are wrong, among as many as are looked at without holding the loop; `problem`
+    says what is wrong with one, None for nothing."""
+    looked_at = islice(read_records(records, count), LOOKED_AT_MAX)
+    problems = enumerate(map(problem, looked_at))
+    return [BatchIndexAndErrorMessage(index, text) for index, text in problems if text is not None]
 
 
 def _bad_records(records: Sequence[BatchIndexAndErrorMessage]) -> BatchRefused:

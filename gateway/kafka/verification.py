@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
 
-from mqgateway.gateway.broker.operations import Appended, BatchOperations
+from mqgateway.gateway.broker.operations import Appended, BatchOperations, OutOfOrder, Reason
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 
 ABORTABLE_SINCE: Final = 11
@@ -45,12 +45,13 @@ class NotVerified(Exception):
 class TransactionBatch(NamedTuple):
     """A transactional batch for a partition. `topic` is Kafka's name, `store_topic` the one in the store.
 
-    `version` is that of the Produce request.
+    `first_sequence` is that of the batch, `version` that of the Produce request.
     """
 
     transactional_id: str
     producer_id: int
     epoch: int
+    first_sequence: int
     topic: str
     store_topic: str
     partition: int
@@ -109,9 +110,26 @@ class Verification:
     def _accepted(self, _: None, batch: TransactionBatch, append: Append) -> Appended | Deferred[Appended]:
         """Append a batch, and release those that waited for it."""
         try:
+            self._check_first(batch)
             return append()
         finally:
             self._release(_key(batch))
+
+    def _check_first(self, batch: TransactionBatch) -> None:
+        """Check that a batch that begins a transaction is the producer's first one, if its partition does not
+        know the producer. Raises `OutOfOrder`.
+
+        Clients number batches from 0 in each transaction of version 2. One that follows a batch that was
+        refused would be stored before it. Kafka: `ProducerAppendInfo.checkSequence`.
+        """
+        if batch.version < ADDS_SINCE or batch.first_sequence == 0:
+            return
+        if not self._batches.has_had_transactions(batch.store_topic, batch.partition, batch.producer_id):
+            text = (
+                f"Invalid sequence number for producer {batch.producer_id} in partition "
+                f"{batch.topic}-{batch.partition}: {batch.first_sequence}; its first one there must be 0"
+            )
+            raise OutOfOrder(Reason.ILLEGAL_OPERATION, text)
 
     def _refused(self, failure: Failure, batch: TransactionBatch) -> Failure:
         """Release the batches that waited for one that was refused."""

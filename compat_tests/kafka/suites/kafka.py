@@ -1,6 +1,6 @@
-"""Kafka's own integration tests of clients and commands, from its published test jars.
+"""Kafka's own integration tests of clients, commands and requests, from its published test jars.
 
-A class of ours takes the place of the one that starts Kafka's servers (`frameworks/tests`); its tests start
+Classes of ours take the place of those that start Kafka's servers (`frameworks/tests`); its tests start
 and stop servers of this project, in memory, in one process (`servers`). Tests that look into Kafka's servers
 skip themselves. The versions are those of the jars, as no later ones are published.
 """
@@ -24,8 +24,35 @@ NAME = "kafka"
 CLASS_SECONDS = 1200
 CLIENTS, CONSUMER = "org.apache.kafka.clients", "org.apache.kafka.clients.consumer"
 TOOLS = "org.apache.kafka.tools"
+GROUPS = f"{TOOLS}.consumer.group"
+SERVER = "kafka.server"
 CLASSES = (
+    f"{SERVER}.ApiVersionsRequestTest",
+    f"{SERVER}.ConsumerGroupDescribeRequestTest",
+    f"{SERVER}.ConsumerGroupHeartbeatRequestTest",
+    f"{SERVER}.ConsumerProtocolMigrationTest",
+    f"{SERVER}.DeleteGroupsRequestTest",
+    f"{SERVER}.DeleteRecordsRequestTest",
+    f"{SERVER}.DescribeGroupsRequestTest",
+    f"{SERVER}.DescribeQuorumRequestTest",
+    f"{SERVER}.EdgeCaseRequestTest",
+    f"{SERVER}.HeartbeatRequestTest",
+    f"{SERVER}.JoinGroupRequestTest",
+    f"{SERVER}.LeaveGroupRequestTest",
+    f"{SERVER}.ListGroupsRequestTest",
+    f"{SERVER}.LogOffsetTest",
+    f"{SERVER}.OffsetCommitRequestTest",
+    f"{SERVER}.OffsetDeleteRequestTest",
+    f"{SERVER}.OffsetFetchRequestTest",
+    f"{SERVER}.ProduceRequestTest",
+    f"{SERVER}.ShareFetchAcknowledgeRequestTest",
+    f"{SERVER}.ShareGroupDescribeRequestTest",
+    f"{SERVER}.ShareGroupHeartbeatRequestTest",
+    f"{SERVER}.SyncGroupRequestTest",
+    f"{SERVER}.TxnOffsetCommitRequestTest",
+    f"{SERVER}.WriteTxnMarkersRequestTest",
     f"{CLIENTS}.ClientRebootstrapTest",
+    f"{CLIENTS}.TransactionsExpirationTest",
     f"{CLIENTS}.TransactionsWithMaxInFlightOneTest",
     f"{CLIENTS}.admin.AdminFenceProducersTest",
     f"{CLIENTS}.admin.ClientTelemetryTest",
@@ -59,6 +86,11 @@ CLASSES = (
     f"{TOOLS}.MetadataQuorumCommandTest",
     f"{TOOLS}.TopicCommandTest",
     f"{TOOLS}.UserScramCredentialsCommandTest",
+    f"{TOOLS}.consumer.ConsoleConsumerTest",
+    f"{GROUPS}.DeleteConsumerGroupsTest",
+    f"{GROUPS}.DeleteOffsetsConsumerGroupCommandIntegrationTest",
+    f"{GROUPS}.ListConsumerGroupTest",
+    f"{GROUPS}.ResetConsumerGroupOffsetTest",
 )
 
 

@@ -32,6 +32,7 @@ SETTINGS = {
     "group.share.record.lock.duration.ms": "kafkaGroupShareRecordLockDurationMillis",
     "group.share.session.timeout.ms": "kafkaGroupShareSessionTimeoutMillis",
     "log.retention.check.interval.ms": "topicRetentionCheckInterval",
+    "message.max.bytes": "kafkaMessageMaxBytes",
     "min.insync.replicas": "minInSyncReplicas",
     "num.partitions": "kafkaNumPartitions",
     "offset.metadata.max.bytes": "kafkaOffsetMetadataMaxBytes",
@@ -79,6 +80,8 @@ def started(settings: dict[str, str]) -> Server:
     protocol = settings.pop("security.protocol")
     if protocol != "PLAINTEXT":
         raise Needed(f"{protocol}")
+    if settings.get("authorizer.class.name"):  # rights of `User:ANONYMOUS`
+        raise Needed("users without authentication")
     if "metric.reporters" in settings:  # by which Kafka's servers receive the metrics of clients
         settings["client.telemetry"] = "true"
     known: dict[str, Any] = {SETTINGS[name]: value for name, value in settings.items() if name in SETTINGS}

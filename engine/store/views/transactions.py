@@ -85,9 +85,12 @@ class TransactionsView(SnapshotView):
             return None
         return self._transactions.check(topic, queue_id, batch, self._clock.millis())
 
-    def check_marker(self, topic: str, queue_id: int, marker: Marker) -> MarkerRefusal | None:
-        """Decide on a marker that is to be appended now."""
-        return self._transactions.check_marker(topic, queue_id, marker, self._clock.millis())
+    def check_marker(
+        self, topic: str, queue_id: int, marker: Marker, *, has_new_epoch: bool = False
+    ) -> MarkerRefusal | None:
+        """Decide on a marker that is to be appended now. See `KafkaTransactions.check_marker`."""
+        now = self._clock.millis()
+        return self._transactions.check_marker(topic, queue_id, marker, now, has_new_epoch=has_new_epoch)
 
     def is_open(self, topic: str, queue_id: int, producer_id: int, epoch: int) -> bool:
         """Return True if a producer has an open transaction of an epoch in a queue, dispatched or not."""
@@ -95,6 +98,12 @@ class TransactionsView(SnapshotView):
         return known is not None and known.first_offset != NONE and known.epoch == epoch
 
     # Questions.
+
+    def knows(self, topic: str, queue_id: int, producer_id: int) -> bool:
+        """Return True if a queue has had a transaction of a producer that is not forgotten, dispatched or
+        not."""
+        now = self._clock.millis()
+        return self._transactions.newest(topic, queue_id, producer_id, now) is not None
 
     def aborted(self, topic: str, queue_id: int, begin: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions that may have batches from the offset `begin` to `end`, in the

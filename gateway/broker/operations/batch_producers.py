@@ -61,6 +61,10 @@ class BatchProducers(BatchQueues):
         """
         return self._broker.store.transactions.is_open(topic, queue_id, producer_id, epoch)
 
+    def has_had_transactions(self, topic: str, queue_id: int, producer_id: int) -> bool:
+        """Return True if a queue has had a transaction of a producer that is not forgotten."""
+        return self._broker.store.transactions.knows(topic, queue_id, producer_id)
+
     def open_transactions(
         self, permit: Permit, topic: str
     ) -> Mapping[int, Mapping[int, ProducerTransaction]]:
@@ -82,26 +86,31 @@ class BatchProducers(BatchQueues):
         self._gate.enter(permit, Use.QUERY, Use.PULL)
         return self._broker.store.transactions.aborted(topic, self._readable(topic, queue_id), begin, end)
 
-    def write_marker(self, permit: Permit, topic: str, queue_id: int, marker: Marker) -> Deferred[int]:
+    def write_marker(
+        self, permit: Permit, topic: str, queue_id: int, marker: Marker, *, has_new_epoch: bool = False
+    ) -> Deferred[int]:
         """End a producer's transaction in a queue, or do nothing but raise its epochs if none is open.
 
         Return the marker's queue offset once it is as safe as the broker's settings ask for. Fails with
         `OldEpoch`, `OldCoordinator`, `NotEnoughReplicas` and other `OperationError`. A marker may be written
-        again: the later one changes nothing.
+        again: the later one changes nothing. With `has_new_epoch` one with the producer's last epoch is
+        refused too; see `KafkaTransactions.check_marker`.
         """
         try:
-            outcome = self._write_marker(permit, topic, queue_id, marker)
+            outcome = self._write_marker(permit, topic, queue_id, marker, has_new_epoch)
         except OperationError as error:
             return fail(error)
         return as_deferred(outcome)
 
-    def _write_marker(self, permit: Permit, topic: str, queue_id: int, marker: Marker) -> int | Deferred[int]:
+    def _write_marker(
+        self, permit: Permit, topic: str, queue_id: int, marker: Marker, has_new_epoch: bool
+    ) -> int | Deferred[int]:
         self._gate.enter(permit, Use.SEND)
         config = self._found(topic, queue_id)  # also one that clients may not write any more
         if config.attributes.get(MESSAGE_FORMAT) != KAFKA_FORMAT:
             raise NotInTransaction(Reason.ILLEGAL_OPERATION, f"topic {topic} has no transactions of Kafka")
         broker, own = self._broker, self._own_queue(topic, queue_id)
-        refusal = broker.store.transactions.check_marker(topic, own, marker)
+        refusal = broker.store.transactions.check_marker(topic, own, marker, has_new_epoch=has_new_epoch)
         if refusal is not None:
             raise _marker_refused(refusal, topic, queue_id, marker)
         logs = self._logs_needed(config)
@@ -147,7 +156,7 @@ def _marker_refused(refusal: MarkerRefusal, topic: str, queue_id: int, marker: M
     producer_id, place = marker.producer_id, f"queue {queue_id} of topic {topic}"
     if refusal is MarkerRefusal.OLD_EPOCH:
         epoch = marker.producer_epoch
-        text = f"Epoch {epoch} of producer {producer_id} in {place} is older than its last one"
+        text = f"Epoch {epoch} of producer {producer_id} in {place} is not newer than its last one"
         return OldEpoch(Reason.ILLEGAL_OPERATION, text)
     text = f"Coordinator epoch {marker.coordinator_epoch} for producer {producer_id} in {place} is stale"
     return OldCoordinator(Reason.ILLEGAL_OPERATION, text)

@@ -17,7 +17,6 @@ from mqgateway.engine.steps import Steps, mapped
 from mqgateway.engine.tables.kafka_configs import (
     KAFKA_CONFIGS,
     LIST,
-    MIN_IN_SYNC,
     PREFIX,
     KafkaConfig,
     kafka_config,
@@ -52,7 +51,7 @@ from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request im
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from mqgateway.gateway.kafka.creation import CreationRejected, check_configs, limits_of
+from mqgateway.gateway.kafka.creation import CreationRejected, check_configs, default_config, limits_of
 from mqgateway.gateway.kafka.forwarded import ForeignChanges, after
 from mqgateway.gateway.kafka.node import Node
 from mqgateway.gateway.kafka.rights import on_cluster, on_topic
@@ -132,7 +131,7 @@ class Configs:
         topic = self._topic(call, name, Use.QUERY, AclOperation.DESCRIBE_CONFIGS)
         attributes = topic.config.attributes
         for config in KAFKA_CONFIGS.values():
-            default = self._default(config.name)
+            default = default_config(self._operations, config.name)
             own = attributes.get(PREFIX + config.name)
             synonyms = list(self._default_synonyms(config, default))
             if own is not None:
@@ -154,14 +153,6 @@ class Configs:
             if value != config.default:
                 yield DescribeConfigsSynonym(config.synonym, value, STATIC_SOURCE)
             yield DescribeConfigsSynonym(config.synonym, config.default, DEFAULT_SOURCE)
-
-    def _default(self, name: str) -> str:
-        """Return the default of a topic's setting, which may be the broker's."""
-        if name == "retention.ms":
-            return str(self._operations.store_options.file_reserved_time * 3_600_000)
-        if name == MIN_IN_SYNC:
-            return str(self._operations.store_options.min_in_sync_replicas)
-        return kafka_config({}, name)
 
     def _broker_rows(self, call: KafkaCall, name: str) -> Iterator[DescribeConfigsResourceResult]:
         self._check_broker(call, name, Use.QUERY, AclOperation.DESCRIBE_CONFIGS)

@@ -137,7 +137,7 @@ class ConsumerGroupRequests:
             member.client.host,
             member.topics,
             member.regex,
-            self._assignment(member.position.assigned),
+            self._assignment(member.position.held),
             self._assignment(group.target(member.id).partitions),
             CONSUMER_TYPE,
         )

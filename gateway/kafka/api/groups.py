@@ -5,12 +5,14 @@ Standard: `KafkaApis`, `GroupCoordinatorService`.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from twisted.internet.defer import Deferred, gatherResults, succeed
 from twisted.python.failure import Failure
 
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
@@ -48,10 +50,14 @@ from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
+from mqgateway.gateway.kafka.coordinator.membership import leaving_members, left_answer
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
+from mqgateway.gateway.kafka.coordinator_queue import make_topic
 from mqgateway.gateway.kafka.group_names import store_group
 from mqgateway.gateway.kafka.rights import group_bits, on_cluster, on_group
 from mqgateway.gateway.kafka.share_groups.group import ShareGroup
+
+log = logging.getLogger(__name__)
 
 M = TypeVar("M", bound=Message)
 
@@ -59,6 +65,8 @@ FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 10, 11, 12, 1
 DESCRIBE_GROUPS, LIST_GROUPS, DELETE_GROUPS = 15, 16, 42
 GROUP_KEYS, TRANSACTION_KEYS = 0, 1
 """Types of keys whose coordinator is asked for."""
+COORDINATED = {GROUP_KEYS: KAFKA_OFFSETS_TOPIC, TRANSACTION_KEYS: KAFKA_TRANSACTIONS_TOPIC}
+"""Topics of coordinators, by type of key."""
 BATCHED_SINCE = 4
 """Version of FindCoordinator from which many keys may be asked for."""
 NAMED_PROTOCOL_SINCE = 7
@@ -94,6 +102,12 @@ class GroupAccess:
         may not be made on use, or its name is too long."""
         found = self._operations.groups.find(store_group(group_id)) if group_id else None
         return ErrorCode.INVALID_GROUP_ID if found is None else ErrorCode.NONE
+
+    def commit_error(self, group_id: str, generation: int) -> ErrorCode:
+        """Return why a group cannot have offsets; see `create_error`. A member's commit, which has a
+        generation or an epoch, makes no group: the coordinator refuses it if the group is unknown."""
+        makes = generation < 0 or self._coordinator.groups.get(group_id) is not None
+        return self.create_error(group_id) if makes else ErrorCode.NONE
 
     def share_error(self, group_id: str) -> ErrorCode:
         """Return why a group cannot be a share group with members or offsets: it is one of RocketMQ's, or it
@@ -147,6 +161,7 @@ class Groups:
         return FindCoordinatorResponse(0, one.error_code, one.error_message, one.node_id, one.host, one.port)
 
     def _find(self, call: KafkaCall, kind: int, key: str) -> Found:
+        """Return the coordinator of a key; its topic is made, as clients may look for it from then on."""
         error = ErrorCode.NONE if kind in (GROUP_KEYS, TRANSACTION_KEYS) else ErrorCode.INVALID_REQUEST
         if kind == GROUP_KEYS:
             error = self._access.error(call, key, AclOperation.DESCRIBE)
@@ -154,12 +169,22 @@ class Groups:
                 error = ErrorCode.NONE
         elif kind == TRANSACTION_KEYS:
             error = id_error(call, key, SHOWING)
+        if not error and self._cluster.controls:
+            error = self._make_topic(COORDINATED[kind])
         leader = self._cluster.controller(call)
         if leader is None and error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if leader is None or error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
             return Found(key, -1, "", -1, error, "")
         return Found(key, leader.id, leader.host, leader.port, ErrorCode.NONE, "")
+
+    def _make_topic(self, topic: str) -> ErrorCode:
+        try:
+            make_topic(self._operations, topic)
+        except OperationError as error:
+            log.info("topic %s is not made: %s", topic, error)
+            return ErrorCode.COORDINATOR_NOT_AVAILABLE
+        return ErrorCode.NONE
 
     # Members
 
@@ -214,13 +239,22 @@ class Groups:
             error = self._coordinator.membership.heartbeat(request)
         return HeartbeatResponse(error_code=error)
 
-    def leave(self, call: KafkaCall, request: LeaveGroupRequest) -> Steps[LeaveGroupResponse]:
-        """Answer LeaveGroup."""
+    def leave(self, call: KafkaCall, request: LeaveGroupRequest) -> Steps[Answer]:
+        """Answer LeaveGroup; administrators remove members of consumer groups (KIP-848) by it too."""
         error = self._member_error(call, request.group_id)
         if error:
             return LeaveGroupResponse(error_code=error)
-        left = yield from self._coordinator.membership.leave(request, call.version)
-        return left
+        group = self._coordinator.groups.get(request.group_id)
+        if not isinstance(group, ModernGroup):
+            left = yield from self._coordinator.membership.leave(request, call.version)
+            return left
+        leaving = leaving_members(request, call.version)
+        removed = yield from self._coordinator.consumers.heartbeats.dismiss(group, leaving)
+        done: Deferred[Message] = removed.addCallbacks(
+            lambda codes: left_answer(leaving, codes, call.version),
+            lambda failure: LeaveGroupResponse(error_code=write_error(failure)),
+        )
+        return done
 
     def _member_error(self, call: KafkaCall, group_id: str) -> ErrorCode:
         return self._access.error(call, group_id, AclOperation.READ)

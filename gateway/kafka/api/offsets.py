@@ -94,7 +94,7 @@ class OffsetRequests:
             lambda topic: self._topic(call, topic.name, topic.topic_id), request.topics
         )
         if any(isinstance(topic, Topic) for topic in topics):
-            error = self._access.create_error(request.group_id)
+            error = self._access.commit_error(request.group_id, request.generation_id_or_member_epoch)
         answer = yield from self._commit(call, request, topics, error)
         return answer
 
@@ -162,7 +162,10 @@ class OffsetRequests:
     def _fetch_group(
         self, call: KafkaCall, group_id: str, wanted: Sequence[Wanted] | None, is_stable: bool
     ) -> Steps[OffsetFetchResponseGroup]:
-        """Fetch the offsets of a group; if they have to be stable, none that may soon be another one."""
+        """Fetch the offsets of a group; if they have to be stable, none that may soon be another one.
+
+        Topics that are refused come last, as Apache Kafka has them.
+        """
         yield
         error = self._access.error(call, group_id, AclOperation.DESCRIBE)
         if error:
@@ -170,9 +173,18 @@ class OffsetRequests:
         if wanted is None:
             topics = yield from self._fetch_all(call, group_id, is_stable)
         else:
-            topics = []
-            for one in wanted:
-                topics.append((yield from self._fetch_topic(call, group_id, *one, is_stable)))
+            topics, refused = [], []
+            for name, topic_id, numbers in wanted:
+                yield
+                place = self._place(call, name, topic_id)
+                if isinstance(place, ErrorCode):
+                    unknown = [_unknown(one, place) for one in numbers]
+                    refused.append(OffsetFetchResponseTopics(name, topic_id, unknown))
+                elif place is None:
+                    topics.append(OffsetFetchResponseTopics(name, topic_id, [*map(_unknown, numbers)]))
+                else:
+                    topics.append((yield from self._offsets(group_id, place, numbers, is_stable)))
+            topics += refused
         return OffsetFetchResponseGroup(group_id, topics)
 
     def _fetch_all(
@@ -189,23 +201,14 @@ class OffsetRequests:
                 answers.append((yield from self._offsets(group_id, topic, numbers, is_stable)))
         return answers
 
-    def _fetch_topic(
-        self,
-        call: KafkaCall,
-        group_id: str,
-        name: str,
-        topic_id: bytes,
-        numbers: Sequence[int],
-        is_stable: bool,
-    ) -> Steps[OffsetFetchResponseTopics]:
-        yield
+    def _place(self, call: KafkaCall, name: str, topic_id: bytes) -> Topic | ErrorCode | None:
+        """Return a topic whose offsets a client may see, or the reason why not; None for a name that is
+        unknown, which has no offsets and is no error."""
         by_id = topic_id if call.version >= IDS_SINCE else None
         place = self._topics.admitted(call, Use.QUERY, VISIBLE, name, by_id)
-        if isinstance(place, ErrorCode):
-            # A name that is unknown has no offsets; that is no error.
-            error = ErrorCode.NONE if place is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION else place
-            return OffsetFetchResponseTopics(name, topic_id, [_unknown(one, error) for one in numbers])
-        return (yield from self._offsets(group_id, place[0], numbers, is_stable))
+        if place is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            return None
+        return place if isinstance(place, ErrorCode) else place[0]
 
     def _offsets(
         self, group_id: str, topic: Topic, numbers: Iterable[int], is_stable: bool

@@ -193,7 +193,7 @@ class Produce:
         except NotAdmitted as error:
             raise BatchRefused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, str(error)) from None
         append = partial(self._batches.append, permit, name, index, batch, is_all=request.acks == ALL)
-        producer = batch.producer_id, batch.producer_epoch
+        producer = batch.producer_id, batch.producer_epoch, batch.base_sequence
         claim = TransactionBatch(transactional_id, *producer, topic.name, name, index, call.version)
         return self._verification.append(claim, append)
 

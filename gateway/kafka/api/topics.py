@@ -37,7 +37,7 @@ from mqgateway.gateway.kafka.codec.messages.delete_topics_response import (
     DeleteTopicsResponse,
 )
 from mqgateway.gateway.kafka.codec.schema import NO_UUID
-from mqgateway.gateway.kafka.creation import Creation, CreationRejected
+from mqgateway.gateway.kafka.creation import Creation, CreationRejected, default_config
 from mqgateway.gateway.kafka.forwarded import after, explained
 from mqgateway.gateway.kafka.quotas.enforcement import Mutations, MutationsThrottled, QuotaEnforcement
 from mqgateway.gateway.kafka.rights import on_topic, shows_topic
@@ -46,8 +46,8 @@ from mqgateway.gateway.kafka.topics import Topics, store_name
 CREATE_TOPICS, DELETE_TOPICS, CREATE_PARTITIONS = 19, 20, 37
 STRICT_SINCE = {CREATE_TOPICS: 6, DELETE_TOPICS: 5, CREATE_PARTITIONS: 3}
 """Versions from which on a request beyond the quota of its client is refused (KIP-599)."""
-DEFAULT, TOPIC = 5, 1
-"""Sources of a setting: Kafka's default, the topic itself."""
+DEFAULT, STATIC, TOPIC = 5, 4, 1
+"""Sources of a setting: Kafka's default, the broker's settings, the topic itself."""
 NOT_AUTHORIZED: Final = "Topic authorization failed."
 
 
@@ -126,12 +126,7 @@ class TopicRequests:
             wanted.name,
             num_partitions=partitions,
             replication_factor=max(1, len(self._cluster.replicas(group).nodes)),
-            configs=[
-                CreatableTopicConfigs(
-                    name, configs.get(name) or config.default, False, _source(name, configs)
-                )
-                for name, config in KAFKA_CONFIGS.items()
-            ],
+            configs=[self._effective(name, configs.get(name)) for name in KAFKA_CONFIGS],
         )
 
         def identify(_: None) -> None:
@@ -144,6 +139,15 @@ class TopicRequests:
         elif made is not None:
             known.append(explained(made.addCallback(identify), result))
         return result
+
+    def _effective(self, name: str, own: str | None) -> CreatableTopicConfigs:
+        """Return a setting of a topic that is made; `own` is its value if the topic sets it."""
+        if own is not None:
+            return CreatableTopicConfigs(name, own, False, TOPIC)
+        value = default_config(self._operations, name)
+        return CreatableTopicConfigs(
+            name, value, False, DEFAULT if value == KAFKA_CONFIGS[name].default else STATIC
+        )
 
     def _group_for(self, wanted: CreatableTopic) -> str:
         """Return the group in which a topic is made: the one that has the replicas which are asked for."""
@@ -321,7 +325,3 @@ class TopicRequests:
                 known.append(explained(peers.put_topic(permit, topic.group, config), result))
             else:
                 known.append(self._operations.administration.put_topic(permit, config))
-
-
-def _source(name: str, configs: dict[str, str | None]) -> int:
-    return DEFAULT if configs.get(name) is None else TOPIC

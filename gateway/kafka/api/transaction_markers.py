@@ -39,9 +39,11 @@ from mqgateway.gateway.kafka.codec.messages.write_txn_markers_response import (
 )
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
+from mqgateway.gateway.kafka.coordinator_queue import QUEUE
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.rights import admit_one, on_cluster
 from mqgateway.gateway.kafka.topics import Topics
+from mqgateway.gateway.kafka.transactions.rules import EPOCH_BUMPS_SINCE
 
 WRITE_MARKERS: Final = 27
 
@@ -93,19 +95,25 @@ class TransactionMarkers:
         name: str,
         result: WritableTxnMarkerPartitionResult,
     ) -> Deferred[None]:
-        """Write the marker of a partition; the result gets the error."""
+        """Write the marker of a partition; the result gets the error.
+
+        A transaction of version 2 ends with a new epoch of its producer, so that a late marker of the one
+        before is recognised (KIP-890, KIP-1228).
+        """
         producer_id, epoch = wanted.producer_id, wanted.producer_epoch
+        has_new_epoch = wanted.transaction_version >= EPOCH_BUMPS_SINCE
         written: Deferred[Any]
         topic = self._topics.find(name)
-        if name == KAFKA_OFFSETS_TOPIC:
-            written = self._offsets.complete(producer_id, epoch, wanted.transaction_result)
+        if name == KAFKA_OFFSETS_TOPIC and result.partition_index == QUEUE:
+            is_commit, epoch_max = wanted.transaction_result, epoch - has_new_epoch
+            written = self._offsets.complete(producer_id, epoch, is_commit, epoch_max=epoch_max)
         elif topic is None or topic.is_internal or not 0 <= result.partition_index < topic.partitions:
             result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             return succeed(None)
         else:
             marker = Marker(producer_id, epoch, wanted.transaction_result, wanted.coordinator_epoch)
             written = self._operations.batches.write_marker(
-                permit, topic.store_name, result.partition_index, marker
+                permit, topic.store_name, result.partition_index, marker, has_new_epoch=has_new_epoch
             )
 
         def refused(failure: Failure) -> None:

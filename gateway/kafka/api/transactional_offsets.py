@@ -103,7 +103,8 @@ class TransactionalOffsets:
 
     def _add(self, request: TxnOffsetCommitRequest, batch: PendingBatch) -> Deferred[None]:
         commits = self._coordinator.commits
-        error = self._groups.create_error(request.group_id) or commits.transactional_error(request)
+        error = self._groups.commit_error(request.group_id, request.generation_id_or_member_epoch)
+        error = error or commits.transactional_error(request)
         if not error and not commits.has_room(len(batch.offsets)):
             error = ErrorCode.COORDINATOR_NOT_AVAILABLE
         if error:

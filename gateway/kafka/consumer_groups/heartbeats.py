@@ -6,12 +6,13 @@ Standard: `GroupMetadataManager.consumerGroupHeartbeat`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Set
+from collections.abc import Callable, Sequence, Set
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine.clock import Clock, elapsed_millis
+from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
@@ -21,6 +22,7 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_response im
     ConsumerGroupHeartbeatResponse,
     TopicPartitions,
 )
+from mqgateway.gateway.kafka.codec.messages.leave_group_request import MemberIdentity
 from mqgateway.gateway.kafka.consumer_groups.group import ModernGroup
 from mqgateway.gateway.kafka.consumer_groups.member import STATIC_LEFT_EPOCH, AssignmentState, ModernMember
 from mqgateway.gateway.kafka.consumer_groups.reconciliation import reconciled
@@ -133,7 +135,7 @@ class Heartbeats:
         if request.member_epoch == 0:
             member = self._joining(group, request, client)
         else:
-            member = known_member(group, request)
+            member = known_member(group, request.member_id, request.instance_id)
             check_epoch(member, request.member_epoch, owned)
         before = member.position.assigned
         self._subscribe(group, member, updated(member, request, client), shows)
@@ -219,7 +221,7 @@ class Heartbeats:
         )
 
     def _leave(self, group: ModernGroup, request: Request) -> Response:
-        member = known_member(group, request)
+        member = known_member(group, request.member_id, request.instance_id)
         if request.member_epoch == STATIC_LEFT_EPOCH:
             log.info("static member %s leaves group %s for a while", member.id, group.id)
             group.move(member, member.position._replace(epoch=STATIC_LEFT_EPOCH))
@@ -227,6 +229,28 @@ class Heartbeats:
         else:
             self.fence(group, member.id, "it leaves")
         return Response(member_id=member.id, member_epoch=request.member_epoch)
+
+    # Administrators
+
+    def dismiss(
+        self, group: ModernGroup, leaving: Sequence[MemberIdentity]
+    ) -> Steps[Deferred[list[ErrorCode]]]:
+        """Remove members as an administrator does by LeaveGroup; return their codes once that is durable.
+
+        A static member is named by its instance id alone, or with its member id. Fails with `NotWritten`.
+        """
+        codes = yield from mapped(lambda one: self._dismiss(group, one), leaving)
+        return self._writer.write(group).addCallback(lambda _: codes)
+
+    def _dismiss(self, group: ModernGroup, one: MemberIdentity) -> ErrorCode:
+        instance_id = one.group_instance_id
+        member_id = one.member_id or group.static.get(instance_id or "", "")
+        try:
+            member = known_member(group, member_id, instance_id)
+        except Refused as refused:
+            return refused.code
+        self.fence(group, member.id, f"an administrator removes it: {one.reason or 'not provided'}")
+        return ErrorCode.NONE
 
     # What time does
 

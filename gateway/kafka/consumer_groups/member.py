@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -37,6 +38,11 @@ class MemberPosition(NamedTuple):
     state: AssignmentState
     assigned: Owned
     revoking: Owned
+
+    @property
+    def held(self) -> Collection[TopicPartition]:
+        """The partitions that it has, those that it is to give up among them."""
+        return self.assigned.keys() | self.revoking.keys()
 
     def is_at(self, epoch: int) -> bool:
         """Return True if the target of an epoch is reached."""

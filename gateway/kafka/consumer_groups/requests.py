@@ -92,24 +92,22 @@ def check_epoch(member: ModernMember, epoch: int, owned: Set[TopicPartition] | N
         )
 
 
-def known_member(group: ModernGroup, request: ConsumerGroupHeartbeatRequest) -> ModernMember:
-    """Return the member of a request that does not join. Raises `Refused`."""
-    if request.instance_id is None:
-        member = group.members.get(request.member_id)
+def known_member(group: ModernGroup, member_id: str, instance_id: str | None) -> ModernMember:
+    """Return the member that a request names. Raises `Refused`."""
+    if instance_id is None:
+        member = group.members.get(member_id)
         if member is None:
             raise Refused(
-                ErrorCode.UNKNOWN_MEMBER_ID,
-                f"Member {request.member_id} is not a member of group {group.id}.",
+                ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {group.id}."
             )
         return member
-    holder = group.members.get(group.static.get(request.instance_id, ""))
+    holder = group.members.get(group.static.get(instance_id, ""))
     if holder is None:
-        raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {request.instance_id} is unknown.")
-    if holder.id != request.member_id:
+        raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
+    if holder.id != member_id:
         raise Refused(
             ErrorCode.FENCED_INSTANCE_ID,
-            f"Static member {request.member_id} with instance id {request.instance_id} was fenced by member "
-            f"{holder.id}.",
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {holder.id}.",
         )
     return holder
 

@@ -5,7 +5,7 @@ Standard: `GroupCoordinatorService`, `GroupMetadataManager.classicGroupJoin` and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from twisted.python.failure import Failure
 
@@ -37,6 +37,8 @@ from mqgateway.gateway.kafka.share_groups.group import ShareGroup
 
 ID_REQUIRED_SINCE = 4
 """Version of JoinGroup from which a dynamic member joins with an id that it was given."""
+SEVERAL_LEAVE_SINCE = 3
+"""Version of LeaveGroup from which several members leave together."""
 SKIPS_SINCE = 9
 """Version of JoinGroup from which a leader that came back is asked to assign nothing."""
 
@@ -295,7 +297,7 @@ class Membership:
         """Remove members, which leave by themselves or are removed by an administrator."""
         if not request.group_id:
             return LeaveGroupResponse(error_code=ErrorCode.INVALID_GROUP_ID)
-        leaving = request.members if version >= 3 else (MemberIdentity(request.member_id),)
+        leaving = leaving_members(request, version)
         group = self._groups.classic(request.group_id)
         errors = yield from mapped(lambda one: self._leave(group, one), leaving)
         if group is not None and ErrorCode.NONE in errors:
@@ -303,14 +305,7 @@ class Membership:
                 self._rebalances.prepare(group, f"{errors.count(ErrorCode.NONE)} members leave")
             else:
                 self._rebalances.complete_if_joined(group)
-        if version < 3:
-            return LeaveGroupResponse(error_code=errors[0])
-        return LeaveGroupResponse(
-            members=tuple(
-                MemberResponse(one.member_id, one.group_instance_id, error)
-                for one, error in zip(leaving, errors, strict=True)
-            )
-        )
+        return left_answer(leaving, errors, version)
 
     def _leave(self, group: Group | None, one: MemberIdentity) -> ErrorCode:
         if group is None:
@@ -323,6 +318,25 @@ class Membership:
         if not error:
             self._rebalances.dismiss(group, group.members[member_id])
         return error
+
+
+def leaving_members(request: LeaveGroupRequest, version: int) -> Sequence[MemberIdentity]:
+    """Return the members that leave."""
+    return request.members if version >= SEVERAL_LEAVE_SINCE else (MemberIdentity(request.member_id),)
+
+
+def left_answer(
+    leaving: Sequence[MemberIdentity], errors: Sequence[ErrorCode], version: int
+) -> LeaveGroupResponse:
+    """Return the answer to members that leave, by their codes."""
+    if version < SEVERAL_LEAVE_SINCE:
+        return LeaveGroupResponse(error_code=errors[0])
+    return LeaveGroupResponse(
+        members=tuple(
+            MemberResponse(one.member_id, one.group_instance_id, error)
+            for one, error in zip(leaving, errors, strict=True)
+        )
+    )
 
 
 def _rebalance_timeout(request: JoinGroupRequest) -> int:

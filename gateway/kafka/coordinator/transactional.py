@@ -118,20 +118,31 @@ class TransactionalCommits:
                 waiting.callback(None)
         return outcome
 
-    def complete(self, producer_id: int, epoch: int, is_commit: bool) -> Deferred[None]:
+    def complete(
+        self, producer_id: int, epoch: int, is_commit: bool, *, epoch_max: int | None = None
+    ) -> Deferred[None]:
         """Commit or drop the offsets that are pending for a producer, up to an epoch.
 
-        It may be repeated. Fails with `NotWritten`; a part of them may then be complete.
+        It may be repeated. Fails with `NotWritten`; a part of them may then be complete. If an offset is
+        pending with an epoch above `epoch_max`, all of them stay: the code is INVALID_PRODUCER_EPOCH.
         """
         if not self._is_loaded():
             return fail(NotWritten(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, "groups are not read yet"))
         if producer_id in self._in_flight:
             waiting: Deferred[None] = Deferred()
             self._waiting.setdefault(producer_id, []).append(waiting)
-            return waiting.addCallback(lambda _: self.complete(producer_id, epoch, is_commit))
+            return waiting.addCallback(
+                lambda _: self.complete(producer_id, epoch, is_commit, epoch_max=epoch_max)
+            )
+        pendings = self._pending.of(producer_id)
+        if epoch_max is not None and any(
+            one.epoch > epoch_max for one in pendings.values() if one is not None
+        ):
+            text = f"epoch {epoch} of producer {producer_id} is not newer than that of its offsets"
+            return fail(NotWritten(ErrorCode.INVALID_PRODUCER_EPOCH, text))
         ended = [
             (key, pending if is_commit else None)
-            for key, pending in self._pending.of(producer_id).items()
+            for key, pending in pendings.items()
             if pending is None or pending.epoch <= epoch
         ]
         steps = self._completing(producer_id, ended)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -95,6 +96,20 @@ def test_marker_without_a_transaction_only_raises_epochs() -> None:
         for epoch, coordinator in ((2, 9), (3, 1), (3, 2))
     ]
     assert refused == [MarkerRefusal.OLD_EPOCH, MarkerRefusal.OLD_COORDINATOR, None]
+
+
+@pytest.mark.parametrize(("has_new_epoch", "refused"), [(False, None), (True, MarkerRefusal.OLD_EPOCH)])
+def test_marker_that_raises_the_epoch_is_refused_with_the_last_one(
+    has_new_epoch: bool, refused: MarkerRefusal | None
+) -> None:
+    log = Log()
+    log.batch(epoch=2)
+
+    def refusal(epoch: int) -> MarkerRefusal | None:
+        marker = Marker(1, epoch, True, 0)
+        return log.transactions.check_marker(*PLACE, marker, 0, has_new_epoch=has_new_epoch)
+
+    assert [refusal(epoch) for epoch in (1, 2, 3)] == [MarkerRefusal.OLD_EPOCH, refused, None]
 
 
 def test_epoch_begins_with_the_first_sequence() -> None:

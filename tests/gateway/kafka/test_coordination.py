@@ -55,6 +55,13 @@ def become(kafka: KafkaBroker, kind: RoleKind) -> None:
     kafka.broker.role.become(kind, broker_id=None if kind is RoleKind.MASTER else 1)
 
 
+def test_slave_makes_no_topic_for_a_client_that_searches_for_the_coordinator() -> None:
+    kafka = KafkaBroker()
+    become(kafka, RoleKind.SLAVE)
+    kafka.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=("g",)))
+    assert not any(topic.is_internal for topic in kafka.topics)
+
+
 def test_slave_is_no_coordinator_and_reads_the_groups_once_it_is_master() -> None:
     kafka = KafkaBroker()
     member = stable(kafka)

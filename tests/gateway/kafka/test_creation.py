@@ -26,6 +26,13 @@ def test_a_topic_is_made_with_batches_that_stay_whole() -> None:
         assert topic is not None and topic.keeps_batches and topic.partitions == 1
 
 
+def test_topic_of_a_coordinator_is_made_as_the_coordinator_makes_it() -> None:
+    with kafka_scene(kafka_num_partitions=4) as scene:
+        assert made(scene, "__consumer_offsets") is ErrorCode.NONE
+        topic = Topics(scene.operations).find("__consumer_offsets")
+        assert topic is not None and (topic.partitions, topic.setting("cleanup.policy")) == (1, "compact")
+
+
 def test_a_topic_that_cannot_be_made_gives_the_reason() -> None:
     with kafka_scene() as scene:
         assert made(scene, "a b") is ErrorCode.INVALID_TOPIC_EXCEPTION

@@ -149,6 +149,17 @@ def test_a_timestamp_too_far_behind_is_refused() -> None:
     assert checked(memoryview(batch(base_timestamp=-1)), RULES._replace(behind_max=5), 9, NOW)
 
 
+def test_records_with_wrong_timestamps_are_named_with_their_own() -> None:
+    records = [Record(b"k", b"v", (), delta, number) for number, delta in enumerate((0, -6, 0, -7))]
+    with pytest.raises(BatchRefused, match="rejected due to invalid timestamp") as refused:
+        checked(memoryview(batch(records, base_timestamp=NOW)), RULES._replace(behind_max=5), 9, NOW)
+    limits = f"out of range. The timestamp should be within [{NOW - 5}, {NOW + HOUR}]"
+    assert [(one.batch_index, one.batch_index_error_message) for one in refused.value.records] == [
+        (number, f"Timestamp {NOW - behind} of message with offset {number} is {limits}")
+        for number, behind in ((1, 6), (3, 7))
+    ]
+
+
 def test_a_topic_with_times_of_the_broker_gets_them() -> None:
     found = checked(memoryview(batch(base_timestamp=1)), RULES._replace(has_log_append_time=True), 9, NOW)
     found.check_crc()

@@ -9,7 +9,7 @@ import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 from twisted.python.failure import Failure
 
-from mqgateway.gateway.broker.operations import Appended
+from mqgateway.gateway.broker.operations import Appended, OutOfOrder
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.verification import NotVerified, TransactionBatch, Verification
 
@@ -22,11 +22,16 @@ class Queue:
         self.answers: list[Deferred[None]] = []
         self.appended: list[int] = []
         self.open: set[tuple[int, int]] = set()
+        self.known: set[int] = set()
         self.verification = Verification(self, self.verify)  # type: ignore[arg-type]
 
     def is_in_transaction(self, topic: str, queue_id: int, producer_id: int, epoch: int) -> bool:
         """See `BatchOperations`."""
         return (producer_id, epoch) in self.open
+
+    def has_had_transactions(self, topic: str, queue_id: int, producer_id: int) -> bool:
+        """See `BatchOperations`."""
+        return producer_id in self.known
 
     def verify(self, *claim: Any, adds: bool) -> Deferred[None]:
         """See `Verify`."""
@@ -34,7 +39,9 @@ class Queue:
         self.answers.append(Deferred())
         return self.answers[-1]
 
-    def send(self, number: int, *, producer_id: int = 1, version: int = 12, error: Any = None) -> list[Any]:
+    def send(
+        self, number: int, *, producer_id: int = 1, sequence: int = 0, version: int = 12, error: Any = None
+    ) -> list[Any]:
         """Send a batch; return a list that gets the outcome."""
 
         def append() -> Appended:
@@ -44,7 +51,7 @@ class Queue:
             self.open.add((producer_id, 0))
             return Appended(number, -1, 0)
 
-        batch = TransactionBatch("t", producer_id, 0, "a.b", "a|b", 3, version)
+        batch = TransactionBatch("t", producer_id, 0, sequence, "a.b", "a|b", 3, version)
         outcome = self.verification.append(batch, append)
         found: list[Any] = []
         if isinstance(outcome, Deferred):
@@ -98,6 +105,29 @@ def test_batch_behind_one_that_was_refused_is_verified_itself() -> None:
     assert queue.appended == [1, 2]
 
 
+def test_later_batch_is_not_appended_before_the_first_one_that_was_refused() -> None:
+    queue = Queue()
+    outcomes = [queue.send(number, sequence=number) for number in range(2)]
+    queue.answers[0].errback(NotVerified(ErrorCode.CONCURRENT_TRANSACTIONS))
+    queue.answers[1].callback(None)
+    [refused] = outcomes[1]
+    assert isinstance(refused.value, OutOfOrder) and queue.appended == []
+    again = [queue.send(number, sequence=number) for number in range(2)]
+    queue.answers[2].callback(None)
+    assert queue.appended == [0, 1] and all(again)
+
+
+@pytest.mark.parametrize(("version", "is_known"), [(11, False), (12, True)])
+def test_sequence_of_an_older_client_or_a_known_producer_is_checked_by_the_queue(
+    version: int, is_known: bool
+) -> None:
+    queue = Queue()
+    queue.known = {1} if is_known else set()
+    queue.send(7, sequence=7, version=version)
+    queue.answers[0].callback(None)
+    assert queue.appended == [7]
+
+
 def test_batch_that_the_queue_refuses_does_not_hold_up_others() -> None:
     queue = Queue()
     first, second = queue.send(0, error=ValueError()), queue.send(1)
@@ -111,7 +141,7 @@ def test_batches_of_a_client_that_is_gone_do_not_hold_up_others() -> None:
     queue = Queue()
     found: list[Any] = []
     for number in range(2):
-        batch = TransactionBatch("t", 1, 0, "a.b", "a|b", 3, 12)
+        batch = TransactionBatch("t", 1, 0, 0, "a.b", "a|b", 3, 12)
         outcome = queue.verification.append(batch, lambda number=number: Appended(number, -1, 0))
         assert isinstance(outcome, Deferred)
         outcome.addErrback(found.append)

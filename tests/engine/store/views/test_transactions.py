@@ -107,8 +107,10 @@ def test_message_by_its_position_in_the_log_is_hidden_as_long_as_it_is_not_commi
 @pytest.mark.parametrize("flush", list(FlushDiskType))
 def test_writes_are_judged_before_they_are_dispatched(flush: FlushDiskType) -> None:
     store = Bench(flush_disk_type=flush).store
-    put_whole(store, ProducerBatch(7, 0, 0, 1, is_transactional=True))
     transactions = store.transactions
+    assert not transactions.knows(TOPIC, 0, 7)
+    put_whole(store, ProducerBatch(7, 0, 0, 1, is_transactional=True))
+    assert transactions.knows(TOPIC, 0, 7) and not transactions.knows(TOPIC, 1, 7)
     assert transactions.is_open(TOPIC, 0, 7, 0) and not transactions.is_open(TOPIC, 0, 7, 1)
     plain = ProducerBatch(7, 0, 1, 1)
     assert transactions.check(TOPIC, 0, plain) is BatchRefusal.NOT_TRANSACTIONAL

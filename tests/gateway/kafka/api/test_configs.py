@@ -66,11 +66,11 @@ def test_a_topic_has_all_settings_with_their_defaults() -> None:
 
 
 def test_settings_of_topics_name_the_settings_of_the_broker_that_have_their_defaults() -> None:
-    with kafka_scene(min_in_sync_replicas=2) as scene:
+    with kafka_scene(min_in_sync_replicas=2, kafka_message_max_bytes=300) as scene:
         client = scene.client()
         create(client, "a")
         changed(client, TOPIC, "a", ("cleanup.policy", SET, "compact"))
-        keys = ["cleanup.policy", "min.insync.replicas", "flush.ms"]
+        keys = ["cleanup.policy", "max.message.bytes", "min.insync.replicas", "flush.ms"]
         result = described(client, TOPIC, "a", keys=keys, include_synonyms=True)
         assert {
             config.name: (
@@ -80,6 +80,7 @@ def test_settings_of_topics_name_the_settings_of_the_broker_that_have_their_defa
             for config in result.configs
         } == {
             "cleanup.policy": (1, [("cleanup.policy", "compact", 1), ("log.cleanup.policy", "delete", 5)]),
+            "max.message.bytes": (4, [("message.max.bytes", "300", 4), ("message.max.bytes", "1048588", 5)]),
             "min.insync.replicas": (4, [("min.insync.replicas", "2", 4), ("min.insync.replicas", "1", 5)]),
             "flush.ms": (5, []),
         }

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from twisted.internet.defer import fail
 
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
@@ -15,6 +16,7 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request imp
 )
 from mqgateway.gateway.kafka.codec.messages.delete_groups_request import DeleteGroupsRequest
 from mqgateway.gateway.kafka.codec.messages.describe_groups_request import DescribeGroupsRequest
+from mqgateway.gateway.kafka.codec.messages.leave_group_request import LeaveGroupRequest, MemberIdentity
 from mqgateway.gateway.kafka.codec.messages.list_groups_request import ListGroupsRequest
 from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
     OffsetCommitRequest,
@@ -26,6 +28,7 @@ from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
+from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.group_names import store_group
 from tests.gateway.kafka.api.test_groups import add_rocketmq_member, join_request, stable
 from tests.support.gateway.kafka.broker import KafkaBroker
@@ -190,12 +193,62 @@ def test_member_gives_up_partitions_and_another_one_takes_them() -> None:
     assert kafka.ask(heartbeat("n")).assignment.topic_partitions == ()
     [kept] = kafka.ask(heartbeat("m", 2)).assignment.topic_partitions
     assert kept.partitions == (0, 1)
+    described = describe(kafka)[0].members[0]  # it has the others until it gives them up
+    assert [
+        [one.partitions for one in assignment.topic_partitions]
+        for assignment in (described.assignment, described.target_assignment)
+    ] == [[(0, 1, 2, 3)], [(0, 1)]]
+    shown = kafka.operations.coordinated.group("g")
+    assert shown is not None
+    assert shown.members[0].assigned == [("orders", number) for number in range(4)]
     assert (
         kafka.ask(heartbeat("m", 2, topic_partitions=(TopicPartitions(kept.topic_id, (0, 1)),))).member_epoch
         == 3
     )
     [taken] = kafka.ask(heartbeat("n", 3)).assignment.topic_partitions
     assert taken.partitions == (2, 3)
+
+
+def leave(kafka: KafkaBroker, *leaving: tuple[str, str | None], version: int = 5) -> list[tuple[str, int]]:
+    """Remove members by member id and instance id; return their ids and codes."""
+    members = [MemberIdentity(*one) for one in leaving]
+    answer = kafka.ask(LeaveGroupRequest("g", members=members), version)
+    assert answer.error_code == E.NONE
+    return [(one.member_id, one.error_code) for one in answer.members]
+
+
+@pytest.mark.parametrize("version", [3, 5])
+def test_administrator_removes_members_by_member_and_instance_ids(version: int) -> None:
+    kafka = KafkaBroker()
+    for member_id, instance_id in (("a", "one"), ("b", "two"), ("c", None), ("d", "four")):
+        kafka.ask(heartbeat(member_id, instance_id=instance_id))
+    wanted = ("", "one"), ("b", "two"), ("c", None), ("x", "four"), ("x", None), ("", "none"), ("", None)
+    assert leave(kafka, *wanted, version=version) == [
+        ("", E.NONE),
+        ("b", E.NONE),
+        ("c", E.NONE),
+        ("x", E.FENCED_INSTANCE_ID),
+        *[("x", E.UNKNOWN_MEMBER_ID), ("", E.UNKNOWN_MEMBER_ID), ("", E.UNKNOWN_MEMBER_ID)],
+    ]
+    assert [one.member_id for one in describe(kafka)[0].members] == ["d"]
+    assert kafka.ask(heartbeat("c", 1)).error_code == E.UNKNOWN_MEMBER_ID
+
+
+@pytest.mark.parametrize("version", [0, 2])
+def test_old_client_removes_one_member(version: int) -> None:
+    kafka = KafkaBroker()
+    kafka.ask(heartbeat())
+    assert kafka.ask(LeaveGroupRequest("g", "m"), version).error_code == E.NONE
+    assert kafka.ask(LeaveGroupRequest("g", "m"), version).error_code == E.UNKNOWN_MEMBER_ID
+
+
+def test_removal_that_is_not_written_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = KafkaBroker()
+    kafka.ask(heartbeat())
+    refusal = NotWritten(E.COORDINATOR_NOT_AVAILABLE, "the disk is full")
+    monkeypatch.setattr(kafka.coordinator.consumers.writer, "write", lambda group: fail(refusal))
+    answer = kafka.ask(LeaveGroupRequest("g", members=[MemberIdentity("m")]))
+    assert (answer.error_code, answer.members) == (E.COORDINATOR_NOT_AVAILABLE, ())
 
 
 def test_deleted_topic_is_not_described() -> None:

@@ -4,8 +4,17 @@ from typing import Any
 
 import pytest
 
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
 from mqgateway.gateway.access.operations import AclOperation
-from mqgateway.gateway.broker.operations import CLUSTERING, CONSUME_ACTIVELY, GRPC, GroupClient, Use
+from mqgateway.gateway.broker.operations import (
+    CLUSTERING,
+    CONSUME_ACTIVELY,
+    GRPC,
+    GroupClient,
+    OperationError,
+    Reason,
+    Use,
+)
 from mqgateway.gateway.codec.bodies.heartbeat import ConsumerData, HeartbeatData, SubscriptionData
 from mqgateway.gateway.codec.codes import CURRENT_VERSION
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
@@ -94,6 +103,39 @@ def test_coordinators_of_many_keys_are_this_node(version: int) -> None:
     assert transactional.coordinators[0].node_id == 1
     shared = kafka.ask(FindCoordinatorRequest(key_type=2, coordinator_keys=("t",)), version)
     assert shared.coordinators[0].error_code == E.INVALID_REQUEST
+
+
+@pytest.mark.parametrize(
+    ("kind", "topic"), [(0, KAFKA_OFFSETS_TOPIC), (1, KAFKA_TRANSACTIONS_TOPIC)], ids=["groups", "ids"]
+)
+@pytest.mark.parametrize("version", [3, 6])
+def test_search_for_a_coordinator_makes_its_topic(kind: int, topic: str, version: int) -> None:
+    kafka = KafkaBroker()
+    request = FindCoordinatorRequest("a", kind) if version < 4 else FindCoordinatorRequest("", kind, ("a",))
+    kafka.ask(request, version)
+    kafka.ask(request, version)
+    assert [one.name for one in kafka.topics if one.is_internal] == [topic]
+    made = kafka.topics.find(topic)
+    assert made is not None and (made.partitions, made.setting("cleanup.policy")) == (1, "compact")
+
+
+def test_refused_search_for_a_coordinator_makes_no_topic() -> None:
+    kafka = KafkaBroker()
+    kafka.rights.denied = {("a", AclOperation.DESCRIBE), ("a", AclOperation.READ)}
+    kafka.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=("a",)))
+    kafka.ask(FindCoordinatorRequest(key_type=2, coordinator_keys=("b",)))
+    assert not any(topic.is_internal for topic in kafka.topics)
+
+
+def test_coordinator_whose_topic_cannot_be_made_is_not_available(monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = KafkaBroker()
+
+    def refuse(*_: object) -> None:
+        raise OperationError(Reason.SERVICE_NOT_AVAILABLE, "the disk is full")
+
+    monkeypatch.setattr(kafka.operations.administration, "put_topic", refuse)
+    [found] = kafka.ask(FindCoordinatorRequest(key_type=0, coordinator_keys=("a",))).coordinators
+    assert (found.error_code, found.node_id) == (E.COORDINATOR_NOT_AVAILABLE, -1)
 
 
 @pytest.mark.parametrize("version", range(10))

@@ -13,7 +13,9 @@ from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 from mqgateway.gateway.kafka.topics import Topic
 from tests.support.gateway.kafka.groups import TOPIC_ID, Groups
 
-TOPIC = Topic("orders", "orders", TOPIC_ID, TopicConfig("orders", read_queue_nums=2, write_queue_nums=2))
+TOPIC = Topic(
+    "orders", "orders", TOPIC_ID, TopicConfig("orders", read_queue_nums=2, write_queue_nums=2), 1048588
+)
 WANTED = (
     OffsetCommitRequestTopic(
         "orders",

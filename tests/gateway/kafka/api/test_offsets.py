@@ -140,6 +140,21 @@ def test_unknown_topics_and_partitions_are_refused() -> None:
     assert fetch(kafka, 9, "none") == [(number, -1, "", E.NONE) for number in (0, 1, 3)]
 
 
+def test_refused_topics_are_fetched_after_others() -> None:
+    kafka = KafkaBroker()
+    kafka.rights.denied = {("orders", action) for action in AclOperation}
+    known, denied, unknown = kafka.topic_id("my.topic"), kafka.topic_id("orders"), b"?" * 16
+    wanted = [
+        OffsetFetchRequestTopics(topic_id=one, partition_indexes=(0,)) for one in (unknown, denied, known)
+    ]
+    [group] = kafka.ask(OffsetFetchRequest(groups=(OffsetFetchRequestGroup("g", topics=wanted),))).groups
+    assert [(one.topic_id, one.partitions[0].error_code) for one in group.topics] == [
+        (known, E.NONE),
+        (unknown, E.UNKNOWN_TOPIC_ID),
+        (denied, E.TOPIC_AUTHORIZATION_FAILED),
+    ]
+
+
 def test_negative_offset_is_refused() -> None:
     kafka = KafkaBroker()
     topic = OffsetCommitRequestTopic("orders", partitions=(OffsetCommitRequestPartition(0, -2),))
@@ -154,8 +169,10 @@ def test_commit_of_a_member_needs_its_generation() -> None:
     assert commit(kafka, **accepted)[0] == E.NONE
     assert commit(kafka, **accepted | {"generation_id_or_member_epoch": 0})[0] == E.ILLEGAL_GENERATION
     assert commit(kafka)[0] == E.UNKNOWN_MEMBER_ID
-    assert commit(kafka, group="none", **accepted)[0] == E.GROUP_ID_NOT_FOUND
-    assert commit(kafka, 8, group="none", **accepted)[0] == E.ILLEGAL_GENERATION
+    for unknown in ("none", ""):
+        assert commit(kafka, group=unknown, **accepted)[0] == E.GROUP_ID_NOT_FOUND
+        assert commit(kafka, 8, group=unknown, **accepted)[0] == E.ILLEGAL_GENERATION
+    assert commit(kafka, group="")[0] == E.INVALID_GROUP_ID
 
 
 def test_old_client_chooses_for_how_long_its_offsets_are_kept() -> None:

@@ -256,6 +256,19 @@ def test_batch_of_a_transaction_needs_the_right_to_write_its_id() -> None:
     assert broker.asked == [] and first(broker.produce(None)).error_code == 0
 
 
+def test_broker_limits_batches_of_topics_that_do_not() -> None:
+    with kafka_scene(kafka_message_max_bytes=200) as scene:
+        client = scene.client()
+        own = [CreatableTopicConfig("max.message.bytes", "1000")]
+        client.ask(CreateTopicsRequest([CreatableTopic("a", 1, 1), CreatableTopic("b", 1, 1, configs=own)]))
+        for _ in range(2):  # the second request is like the first one
+            errors = [
+                produced(client, produce_request(topic, sample(scene, bytes(300)))).error_code
+                for topic in ("a", "b")
+            ]
+            assert errors == [ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.NONE]
+
+
 def test_settings_of_the_topic_apply() -> None:
     with kafka_scene() as scene:
         client = scene.client()

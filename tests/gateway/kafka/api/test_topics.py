@@ -51,6 +51,20 @@ def test_a_topic_is_created_with_partitions_id_and_settings() -> None:
         assert config.attributes["queue.type"] == "BatchCQ"
 
 
+def test_created_topic_has_defaults_of_the_broker() -> None:
+    with kafka_scene(min_in_sync_replicas=2, kafka_message_max_bytes=300) as scene:
+        own = [CreatableTopicConfig("max.message.bytes", "200")]
+        results = [
+            created(scene.client(), CreatableTopic(name, 1, 1, configs=own[at:]))
+            for at, name in enumerate("ab")
+        ]
+        keys = "max.message.bytes", "min.insync.replicas", "segment.index.bytes"
+        assert [
+            [(one.value, one.config_source) for one in result.configs if one.name in keys]
+            for result in results
+        ] == [[("200", 1), ("2", 4), ("10485760", 5)], [("300", 4), ("2", 4), ("10485760", 5)]]
+
+
 def test_only_checked_topics_are_not_created() -> None:
     with kafka_scene() as scene:
         client = scene.client()

@@ -25,10 +25,12 @@ def request(
     commit: bool,
     topics: dict[str, list[int]],
     coordinator_epoch: int = 0,
+    version: int = 0,
 ) -> WriteTxnMarkersRequest:
-    """Return a request of one marker."""
+    """Return a request of one marker, of a transaction of a version."""
     wanted = [WritableTxnMarkerTopic(name, numbers) for name, numbers in topics.items()]
-    return WriteTxnMarkersRequest([WritableTxnMarker(producer_id, epoch, commit, wanted, coordinator_epoch)])
+    marker = WritableTxnMarker(producer_id, epoch, commit, wanted, coordinator_epoch, version)
+    return WriteTxnMarkersRequest([marker])
 
 
 def codes(client: KafkaClient | KafkaBroker, asked: WriteTxnMarkersRequest, version: int = 2) -> list[int]:
@@ -60,13 +62,35 @@ def test_markers_of_old_epochs_and_for_unknown_partitions_are_refused() -> None:
         producer.send("a", b"1")
         producer.end(True)
         scene.settle(0.2)
-        unknown = {"a": [0, 7], "none": [0], "__transaction_state": [0]}
+        unknown = {"a": [0, 7], "none": [0], "__transaction_state": [0], "__consumer_offsets": [1]}
         assert codes(producer.client, request(producer.producer_id, 0, False, unknown)) == [
             E.INVALID_PRODUCER_EPOCH,
-            *[E.UNKNOWN_TOPIC_OR_PARTITION] * 3,
+            *[E.UNKNOWN_TOPIC_OR_PARTITION] * 4,
         ]
         asked = request(producer.producer_id, 1, False, {"a": [0]}, coordinator_epoch=-1)
         assert codes(producer.client, asked) == [E.TRANSACTION_COORDINATOR_FENCED]
+
+
+def test_late_marker_ends_nothing_of_the_next_transaction() -> None:
+    with kafka_scene() as scene:
+        create(scene.client(), "a")
+        producer = TxnProducer(scene).begun()
+        producer.send("a", b"1")
+        producer.end(True)
+        scene.settle(0.2)
+        producer.send("a", b"2")
+        producer.commit_offset("g", "a", 5)
+        assert producer.epoch == 1
+        places = {"a": [0], "__consumer_offsets": [0]}
+        for epoch, version in ((0, 0), (0, 2), (1, 2)):
+            asked = request(producer.producer_id, epoch, True, places, version=version)
+            assert codes(producer.client, asked) == [E.INVALID_PRODUCER_EPOCH] * 2
+        assert committed_values(producer.client, "a") == [b"1"]
+        assert offset_of(producer.client, "g", "a") == (-1, E.UNSTABLE_OFFSET_COMMIT)
+        asked = request(producer.producer_id, 2, True, places, version=2)
+        assert codes(producer.client, asked) == [E.NONE] * 2
+        assert committed_values(producer.client, "a") == [b"1", b"2"]
+        assert offset_of(producer.client, "g", "a") == (5, E.NONE)
 
 
 def test_only_administrators_of_a_master_write_markers() -> None:

@@ -78,6 +78,7 @@ def test_offset_of_a_fenced_producer_or_of_a_wrong_member_is_refused() -> None:
         assert producer.commit_offset("g", "none", 7) == E.UNKNOWN_TOPIC_OR_PARTITION
         assert producer.commit_offset("g", "a", -2) == E.INVALID_REQUEST
         assert producer.commit_offset("", "a", 7) == E.INVALID_GROUP_ID
+        assert producer.commit_offset("", "a", 7, **wrong) == E.ILLEGAL_GENERATION
         assert producer.commit_offset("g", "a", 7) == E.NONE
 
 

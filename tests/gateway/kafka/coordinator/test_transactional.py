@@ -71,6 +71,23 @@ def test_offset_counts_once_its_transaction_is_committed(
     assert not groups.coordinator.transactional.producers()
 
 
+@pytest.mark.parametrize("is_in_flight", [True, False])
+def test_offsets_with_a_newer_epoch_than_allowed_stay_pending(is_in_flight: bool) -> None:
+    log = HeldLog()
+    groups = Groups(log=log)
+    log.held = [] if is_in_flight else None
+    added = add(groups, 9)
+    transactional = groups.coordinator.transactional
+    ended = outcome_of(transactional.complete(PRODUCER, EPOCH, True, epoch_max=EPOCH - 1))
+    if is_in_flight:
+        assert (added, ended) == ([], [])
+        log.resume()
+        log.held = None
+    assert (added, ended) == ([E.NONE], [E.INVALID_PRODUCER_EPOCH]) and has_pending(groups)
+    assert outcome_of(transactional.complete(PRODUCER, EPOCH, True, epoch_max=EPOCH)) == [E.NONE]
+    assert groups.committed() == 9
+
+
 def test_completion_may_be_repeated() -> None:
     groups = Groups()
     add(groups, 9)

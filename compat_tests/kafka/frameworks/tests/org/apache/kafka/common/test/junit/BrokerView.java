@@ -1,10 +1,13 @@
 package org.apache.kafka.common.test.junit;
 
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
 import java.util.concurrent.ExecutionException;
 import java.util.function.Function;
+import java.util.function.IntSupplier;
+import java.util.function.Supplier;
 import kafka.network.SocketServer;
 import kafka.server.KafkaBroker;
 import kafka.server.KafkaConfig;
@@ -13,6 +16,7 @@ import org.apache.kafka.clients.admin.TopicDescription;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
+import org.apache.kafka.metadata.BrokerState;
 import org.apache.kafka.metadata.LeaderAndIsr;
 import org.apache.kafka.metadata.MetadataCache;
 import org.mockito.Mockito;
@@ -24,34 +28,62 @@ import org.opentest4j.TestAbortedException;
  *
  * <p>All else is the insides of Kafka's servers, and aborts the test.
  */
-final class BrokerView {
-    private final Admin admin;
-    private final int port;
+public final class BrokerView {
+    private final Supplier<Admin> admin;
+    private final IntSupplier port;
     private final Answer<Object> others;
 
-    private BrokerView(Admin admin, int port, Function<String, TestAbortedException> needed) {
+    private BrokerView(
+            Supplier<Admin> admin, IntSupplier port, Function<String, TestAbortedException> needed) {
         this.admin = admin;
         this.port = port;
-        this.others = invocation -> {
+        this.others = aborting("brokers", needed);
+    }
+
+    /** Returns the answer of a mock to what it does not have: the test is aborted. */
+    static Answer<Object> aborting(String whose, Function<String, TestAbortedException> needed) {
+        return invocation -> {
             if (invocation.getMethod().getDeclaringClass() == Object.class) {
                 return Mockito.RETURNS_DEFAULTS.answer(invocation);
             }
-            throw needed.apply("the insides of brokers: " + invocation.getMethod().getName());
+            throw needed.apply("the insides of " + whose + ": " + invocation.getMethod().getName());
         };
     }
 
     /** Returns the broker with this port; `needed` makes the exception for what it lacks. */
-    static KafkaBroker of(Admin admin, int port, Function<String, TestAbortedException> needed) {
-        return new BrokerView(admin, port, needed).broker();
+    public static KafkaBroker of(
+            Supplier<Admin> admin,
+            IntSupplier port,
+            Function<String, TestAbortedException> needed,
+            KafkaConfig config) {
+        return new BrokerView(admin, port, needed).broker(config);
     }
 
-    private KafkaBroker broker() {
+    /** Returns the configuration that a broker of Kafka's would have with these settings. */
+    static KafkaConfig config(Map<String, String> settings) {
+        Properties all = new Properties();
+        all.putAll(settings);
+        all.put("process.roles", "broker");
+        all.put("node.id", "0");
+        all.put("listeners", "PLAINTEXT://localhost:0");
+        all.put("controller.listener.names", "CONTROLLER");
+        all.put("controller.quorum.bootstrap.servers", "localhost:1");
+        all.put("offsets.topic.num.partitions", "1");
+        all.put("offsets.topic.replication.factor", "1");
+        all.put("transaction.state.log.num.partitions", "1");
+        all.put("transaction.state.log.replication.factor", "1");
+        all.put("unstable.api.versions.enable", "false");
+        return KafkaConfig.fromProps(all);
+    }
+
+    private KafkaBroker broker(KafkaConfig config) {
         KafkaBroker broker = Mockito.mock(KafkaBroker.class, others);
         Mockito.doReturn(metadata()).when(broker).metadataCache();
-        Mockito.doReturn(config()).when(broker).config();
+        Mockito.doReturn(config).when(broker).config();
         Mockito.doReturn(sockets()).when(broker).socketServer();
         Mockito.doReturn(groups()).when(broker).groupCoordinator();
-        Mockito.doReturn(port).when(broker).boundPort(Mockito.any());
+        Mockito.doReturn(BrokerState.RUNNING).when(broker).brokerState();
+        Mockito.doAnswer(call -> port.getAsInt()).when(broker).boundPort(Mockito.any());
         return broker;
     }
 
@@ -66,20 +98,9 @@ final class BrokerView {
         return cache;
     }
 
-    private KafkaConfig config() {
-        KafkaConfig config = Mockito.mock(KafkaConfig.class, others);
-        Mockito.doReturn(1).when(config).getInt("offsets.topic.num.partitions");
-        Mockito.doReturn((short) 1).when(config).getShort("offsets.topic.replication.factor");
-        Mockito.doReturn(1).when(config).getInt("transaction.state.log.num.partitions");
-        Mockito.doReturn((short) 1).when(config).getShort("transaction.state.log.replication.factor");
-        Mockito.doReturn(0).when(config).brokerId();
-        Mockito.doReturn(false).when(config).unstableApiVersionsEnabled();
-        return config;
-    }
-
     private SocketServer sockets() {
         SocketServer sockets = Mockito.mock(SocketServer.class, others);
-        Mockito.doReturn(port).when(sockets).boundPort(Mockito.any());
+        Mockito.doAnswer(call -> port.getAsInt()).when(sockets).boundPort(Mockito.any());
         return sockets;
     }
 
@@ -91,7 +112,7 @@ final class BrokerView {
 
     private Optional<TopicDescription> described(String topic) throws InterruptedException {
         try {
-            return Optional.of(admin.describeTopics(List.of(topic)).allTopicNames().get().get(topic));
+            return Optional.of(admin.get().describeTopics(List.of(topic)).allTopicNames().get().get(topic));
         } catch (ExecutionException error) {
             if (error.getCause() instanceof UnknownTopicOrPartitionException
                     || error.getCause() instanceof InvalidTopicException) {

@@ -1,12 +1,5 @@
 package org.apache.kafka.common.test.junit;
 
-import java.io.BufferedReader;
-import java.io.BufferedWriter;
-import java.io.IOException;
-import java.io.InputStreamReader;
-import java.io.OutputStreamWriter;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Collection;
@@ -20,6 +13,7 @@ import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import kafka.server.ControllerServer;
 import kafka.server.KafkaBroker;
+import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.GroupProtocol;
@@ -46,7 +40,6 @@ import org.opentest4j.TestAbortedException;
  */
 public class RaftClusterInvocationContext implements TestTemplateInvocationContext {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
-    private static Servers servers;
 
     private final String name;
     private final ClusterConfig config;
@@ -82,51 +75,6 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
         return Arrays.asList(before, after, failure, new ClusterInstanceParameterResolver(cluster));
     }
 
-    private static synchronized Servers servers() {
-        if (servers == null) {
-            servers = new Servers(System.getProperty("compat.servers").split("\n"));
-        }
-        return servers;
-    }
-
-    /** The process that runs servers: a request and an answer a line. */
-    private static final class Servers {
-        private final BufferedWriter requests;
-        private final BufferedReader answers;
-
-        Servers(String[] command) {
-            try {
-                ProcessBuilder builder = new ProcessBuilder(command);
-                builder.redirectError(ProcessBuilder.Redirect.INHERIT);
-                Process process = builder.start();
-                requests = new BufferedWriter(
-                    new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
-                answers = new BufferedReader(
-                    new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
-            } catch (IOException error) {
-                throw new UncheckedIOException(error);
-            }
-        }
-
-        synchronized String call(String... words) {
-            try {
-                requests.write(String.join("\t", words));
-                requests.newLine();
-                requests.flush();
-                String answer = answers.readLine();
-                if (answer == null || answer.startsWith("error ")) {
-                    throw new IllegalStateException(words[0] + ": " + answer);
-                }
-                if (answer.startsWith("needs ")) {
-                    throw new TestAbortedException(answer);
-                }
-                return answer;
-            } catch (IOException error) {
-                throw new UncheckedIOException(error);
-            }
-        }
-    }
-
     /** One server. */
     private static final class Cluster implements ClusterInstance {
         private final ClusterConfig config;
@@ -151,13 +99,7 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
             Map<String, String> settings = new TreeMap<>(config.serverProperties());
             config.perServerOverrideProperties().values().forEach(settings::putAll);
             settings.put("security.protocol", config.brokerSecurityProtocol().name);
-            String[] words = new String[settings.size() + 1];
-            words[0] = "start";
-            int index = 1;
-            for (Map.Entry<String, String> setting : settings.entrySet()) {
-                words[index++] = setting.getKey() + "=" + setting.getValue();
-            }
-            String[] answer = servers().call(words).split(" ");
+            String[] answer = Servers.shared().start(settings);
             number = answer[0];
             address = answer[1];
             isStarted = true;
@@ -170,7 +112,7 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
                 if (observer != null) {
                     observer.close(Duration.ZERO);
                 }
-                servers().call("stop", number);
+                Servers.shared().call("stop", number);
             }
         }
 
@@ -187,13 +129,13 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
         @Override
         public void shutdownBroker(int id) {
             onlyOne();
-            servers().call("kill", number);
+            Servers.shared().call("kill", number);
         }
 
         @Override
         public void startBroker(int id) {
             onlyOne();
-            servers().call("restart", number);
+            Servers.shared().call("restart", number);
         }
 
         private void onlyOne() {
@@ -336,10 +278,16 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public Map<Integer, KafkaBroker> brokers() {
+            KafkaConfig kafkaConfig = BrokerView.config(config.serverProperties());
+            int port = brokerBoundPorts().get(0);
+            return Map.of(0, BrokerView.of(this::observer, () -> port, this::aborted, kafkaConfig));
+        }
+
+        private Admin observer() {
             if (observer == null) {
                 observer = admin();
             }
-            return Map.of(0, BrokerView.of(observer, brokerBoundPorts().get(0), this::aborted));
+            return observer;
         }
 
         @Override
@@ -349,12 +297,12 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public Map<Integer, ControllerServer> controllers() {
-            return Map.of();
+            return ControllerView.all(this::observer, this::aborted);
         }
 
         @Override
         public Set<Integer> controllerIds() {
-            throw aborted("controllers of their own");
+            return Set.of(ControllerView.ID);
         }
 
         @Override

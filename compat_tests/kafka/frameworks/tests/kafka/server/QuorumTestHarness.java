@@ -1,0 +1,188 @@
+package kafka.server;
+
+import com.typesafe.scalalogging.Logger;
+import com.typesafe.scalalogging.Logger$;
+import java.time.Duration;
+import java.util.Map;
+import java.util.Properties;
+import java.util.TreeMap;
+import kafka.utils.Logging;
+import kafka.utils.TestInfoUtils;
+import org.apache.kafka.clients.admin.Admin;
+import org.apache.kafka.clients.admin.AdminClientConfig;
+import org.apache.kafka.clients.consumer.GroupProtocol;
+import org.apache.kafka.common.security.auth.SecurityProtocol;
+import org.apache.kafka.common.test.junit.BrokerView;
+import org.apache.kafka.common.test.junit.ControllerView;
+import org.apache.kafka.common.test.junit.Servers;
+import org.apache.kafka.common.utils.Time;
+import org.apache.kafka.server.common.MetadataVersion;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.TestInfo;
+import org.junit.jupiter.api.extension.ExtendWith;
+import org.junit.jupiter.api.extension.ExtensionContext;
+import org.junit.jupiter.api.extension.LifecycleMethodExecutionExceptionHandler;
+import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
+import org.mockito.Mockito;
+import org.opentest4j.TestAbortedException;
+import org.slf4j.LoggerFactory;
+import scala.Option;
+import scala.collection.Seq;
+import scala.jdk.javaapi.CollectionConverters;
+
+/**
+ * Takes the place of the class of Kafka's older tests that starts Kafka's servers, and starts the other server.
+ *
+ * <p>One server stands for all brokers of a test. Its names are those that classes of Scala have for Java.
+ */
+@ExtendWith(QuorumTestHarness.Aborted.class)
+public abstract class QuorumTestHarness implements Logging {
+    private final Logger logger = Logger$.MODULE$.apply(LoggerFactory.getLogger(getClass()));
+    private String logIdent;
+    private TestInfo testInfo;
+    private String[] server;
+    private Admin observer;
+    private TestAbortedException needed;
+
+    /** Aborts a test whose exception hides that it needs what the server lacks. */
+    public static final class Aborted
+            implements TestExecutionExceptionHandler, LifecycleMethodExecutionExceptionHandler {
+        @Override
+        public void handleTestExecutionException(ExtensionContext context, Throwable error) throws Throwable {
+            QuorumTestHarness test = (QuorumTestHarness) context.getRequiredTestInstance();
+            throw test.needed == null ? error : test.needed;
+        }
+
+        @Override
+        public void handleBeforeEachMethodExecutionException(ExtensionContext context, Throwable error)
+                throws Throwable {
+            handleTestExecutionException(context, error);
+        }
+    }
+
+    @BeforeEach
+    public void setUp(TestInfo info) {
+        testInfo = info;
+    }
+
+    @AfterEach
+    public void tearDown() {
+        if (observer != null) {
+            observer.close(Duration.ZERO);
+            observer = null;
+        }
+        if (server != null) {
+            Servers.shared().call("stop", server[0]);
+            server = null;
+        }
+    }
+
+    public KafkaBroker createBroker(
+            KafkaConfig config, Time time, boolean starts, Option<String> threadNamePrefix) {
+        KafkaBroker broker = BrokerView.of(this::observer, this::port, this::aborted, config);
+        Mockito.doAnswer(call -> start(config)).when(broker).startup();
+        Mockito.doNothing().when(broker).shutdown();  // `tearDown` does it, as one stands for all
+        Mockito.doNothing().when(broker).awaitShutdown();
+        if (starts) {
+            broker.startup();
+        }
+        return broker;
+    }
+
+    private Object start(KafkaConfig config) {
+        if (server == null) {
+            Map<String, String> settings = new TreeMap<>();
+            config.originals().forEach((name, value) -> {
+                String text = String.valueOf(value);
+                if (text.chars().noneMatch(Character::isISOControl)) {
+                    settings.put(name, text);
+                }
+            });
+            settings.put("security.protocol", config.interBrokerSecurityProtocol().name);
+            server = Servers.shared().start(settings);
+        }
+        return null;
+    }
+
+    private int port() {
+        return Integer.parseInt(server[1].substring(server[1].lastIndexOf(':') + 1));
+    }
+
+    private Admin observer() {
+        if (observer == null) {
+            observer = Admin.create(Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, server[1]));
+        }
+        return observer;
+    }
+
+    /** Remembers what the test needs: tests catch exceptions, and wait for other outcomes. */
+    private TestAbortedException aborted(String what) {
+        needed = new TestAbortedException("needs " + what);
+        return needed;
+    }
+
+    public Time createBroker$default$2() {
+        return Time.SYSTEM;
+    }
+
+    public boolean createBroker$default$3() {
+        return true;
+    }
+
+    public Option<String> createBroker$default$4() {
+        return Option.empty();
+    }
+
+    public ControllerServer controllerServer() {
+        return ControllerView.of(this::observer, this::aborted);
+    }
+
+    /** Returns none, as tests wait until brokers have what controllers have in their logs. */
+    public Seq<ControllerServer> controllerServers() {
+        return CollectionConverters.asScala(java.util.List.<ControllerServer>of()).toSeq();
+    }
+
+    public void shutdownKRaftController() {
+        throw aborted("controllers of their own");
+    }
+
+    public SecurityProtocol controllerListenerSecurityProtocol() {
+        return SecurityProtocol.PLAINTEXT;
+    }
+
+    public Seq<SecurityProtocol> extraControllerSecurityProtocols() {
+        return CollectionConverters.asScala(java.util.List.<SecurityProtocol>of()).toSeq();
+    }
+
+    public Seq<Properties> kraftControllerConfigs(TestInfo info) {
+        return CollectionConverters.asScala(java.util.List.of(new Properties())).toSeq();
+    }
+
+    public MetadataVersion metadataVersion() {
+        return MetadataVersion.latestTesting();
+    }
+
+    public Option<GroupProtocol> maybeGroupProtocolSpecified() {
+        return TestInfoUtils.maybeGroupProtocolSpecified(testInfo);
+    }
+
+    public GroupProtocol groupProtocolFromTestParameters() {
+        return maybeGroupProtocolSpecified().get();
+    }
+
+    @Override
+    public Logger logger() {
+        return logger;
+    }
+
+    @Override
+    public String logIdent() {
+        return logIdent;
+    }
+
+    @Override
+    public void logIdent_$eq(String text) {
+        logIdent = text;
+    }
+}

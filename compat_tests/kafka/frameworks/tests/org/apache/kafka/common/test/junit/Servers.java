@@ -1,0 +1,71 @@
+package org.apache.kafka.common.test.junit;
+
+import java.io.BufferedReader;
+import java.io.BufferedWriter;
+import java.io.IOException;
+import java.io.InputStreamReader;
+import java.io.OutputStreamWriter;
+import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
+import java.util.Map;
+import org.opentest4j.TestAbortedException;
+
+/** The process that runs servers: a request and an answer a line. */
+public final class Servers {
+    private static Servers shared;
+
+    private final BufferedWriter requests;
+    private final BufferedReader answers;
+
+    private Servers(String[] command) {
+        try {
+            ProcessBuilder builder = new ProcessBuilder(command);
+            builder.redirectError(ProcessBuilder.Redirect.INHERIT);
+            Process process = builder.start();
+            requests = new BufferedWriter(
+                new OutputStreamWriter(process.getOutputStream(), StandardCharsets.UTF_8));
+            answers = new BufferedReader(
+                new InputStreamReader(process.getInputStream(), StandardCharsets.UTF_8));
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+
+    /** Returns the process, which is started when it is first needed. */
+    public static synchronized Servers shared() {
+        if (shared == null) {
+            shared = new Servers(System.getProperty("compat.servers").split("\n"));
+        }
+        return shared;
+    }
+
+    /** Starts a server with settings of Kafka; returns its number and its address. */
+    public String[] start(Map<String, String> settings) {
+        String[] words = new String[settings.size() + 1];
+        words[0] = "start";
+        int index = 1;
+        for (Map.Entry<String, String> setting : settings.entrySet()) {
+            words[index++] = setting.getKey() + "=" + setting.getValue();
+        }
+        return call(words).split(" ");
+    }
+
+    /** Returns the answer to a request; what the server lacks aborts the test. */
+    public synchronized String call(String... words) {
+        try {
+            requests.write(String.join("\t", words));
+            requests.newLine();
+            requests.flush();
+            String answer = answers.readLine();
+            if (answer == null || answer.startsWith("error ")) {
+                throw new IllegalStateException(words[0] + ": " + answer);
+            }
+            if (answer.startsWith("needs ")) {
+                throw new TestAbortedException(answer);
+            }
+            return answer;
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
+        }
+    }
+}
