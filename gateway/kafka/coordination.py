@@ -61,6 +61,10 @@ class Coordination:
         """Do what is due."""
         self._coordinated.tick()
 
+    def stop(self) -> None:
+        """Answer what waits: the broker stops, and nothing is due any more."""
+        self.coordinator.stop()
+
     def _has_members(self, name: str) -> bool:
         """Return True if a group, by RocketMQ's name, has members that speak Kafka's protocol."""
         group_id = kafka_group(name)
