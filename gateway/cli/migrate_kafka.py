@@ -90,7 +90,7 @@ def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: 
     from mqgateway.gateway.migration.kafka.plan import KafkaPlan
     from mqgateway.gateway.migration.kafka.survey import survey
 
-    sides = KafkaPlan(_addresses(source), _addresses(target), *_paths(configs))
+    sides = KafkaPlan(addresses_in(source), addresses_in(target), *_paths(configs))
     with errors_reported(), _clusters(sides) as (old, new):
         made = survey(old, new, topics)
         made.source_config, made.target_config = sides.source_config, sides.target_config
@@ -218,7 +218,7 @@ def _clusters(plan: KafkaPlan) -> Iterator[tuple[KafkaCluster, KafkaCluster]]:
     """Yield the source and the target of a plan."""
     from mqgateway.gateway.migration.kafka.cluster import KafkaCluster
 
-    source, target = _security(plan.source_config), _security(plan.target_config)
+    source, target = security_of(plan.source_config), security_of(plan.target_config)
     with (
         contextlib.closing(KafkaCluster(plan.source, source, ANSWER_SECONDS)) as old,
         contextlib.closing(KafkaCluster(plan.target, target, ANSWER_SECONDS)) as new,
@@ -226,12 +226,12 @@ def _clusters(plan: KafkaPlan) -> Iterator[tuple[KafkaCluster, KafkaCluster]]:
         yield old, new
 
 
-def _security(path: str) -> ClusterSecurity:
+def security_of(path: str) -> ClusterSecurity:
     """Return the connection settings of a properties file; plain TCP without one."""
     from mqgateway.gateway.migration.kafka.security import ClusterSecurity, read_security
     from mqgateway.gateway.mqadmin.connection import plain
 
-    return read_security(RealDisk().read_bytes(path), path) if path else ClusterSecurity(plain)
+    return readsecurity_of(RealDisk().read_bytes(path), path) if path else ClusterSecurity(plain)
 
 
 def _paths(configs: dict[str, str]) -> tuple[str, str]:
@@ -242,7 +242,7 @@ def _paths(configs: dict[str, str]) -> tuple[str, str]:
     return source, target
 
 
-def _addresses(text: str) -> list[str]:
+def addresses_in(text: str) -> list[str]:
     return [address.strip() for address in text.split(",") if address.strip()]
 
 
