@@ -20,7 +20,7 @@ from mqgateway.gateway.cli.migrate_kafka import addresses_in, security_of
 from mqgateway.gateway.cli.plain import body_text, escaped, escaped_json
 
 if TYPE_CHECKING:
-    from mqgateway.gateway.cli.kafka_queries import GroupDetails
+    from mqgateway.gateway.cli.kafka_queries import KafkaGroupDetails
     from mqgateway.gateway.cli.kafka_records import ShownRecord
     from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
 
@@ -105,7 +105,7 @@ def groups(bootstrap: str, config: str, as_json: bool) -> None:
     _print(("group", "type", "state", "assignor", "members", "lag"), rows, as_json, "no groups")
 
 
-def _group_row(group: GroupDetails) -> dict[str, Any]:
+def _group_row(group: KafkaGroupDetails) -> dict[str, Any]:
     return {
         "group": group.name,
         "type": group.kind,
@@ -349,7 +349,7 @@ def doctor(name: str | None, watch: float, bootstrap: str, config: str, as_json:
         click.echo("nothing was found")
 
 
-def _examined(cluster: KafkaCluster, name: str | None) -> list[GroupDetails]:
+def _examined(cluster: KafkaCluster, name: str | None) -> list[KafkaGroupDetails]:
     from mqgateway.gateway.cli.kafka_queries import describe_group, details_of
     from mqgateway.gateway.migration.kafka.groups import read_groups
 
@@ -358,5 +358,5 @@ def _examined(cluster: KafkaCluster, name: str | None) -> list[GroupDetails]:
     return [details_of(cluster, one) for one in read_groups(cluster)]
 
 
-def _topics_of(groups: Iterable[GroupDetails]) -> list[str]:
+def _topics_of(groups: Iterable[KafkaGroupDetails]) -> list[str]:
     return sorted({one.partition.topic for group in groups for one in group.positions})

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 from mqgateway.gateway.cli.kafka_queries import (
     NOT_OPEN,
     SHARE,
-    GroupDetails,
-    GroupPosition,
+    KafkaGroupDetails,
+    KafkaPosition,
     PartitionProducer,
-    Transaction,
+    ListedTransaction,
 )
 from mqgateway.gateway.cli.times import iso
 
@@ -32,7 +32,7 @@ class KafkaFinding(NamedTuple):
 
 
 def hanging(
-    producers: Iterable[PartitionProducer], known: Iterable[Transaction]
+    producers: Iterable[PartitionProducer], known: Iterable[ListedTransaction]
 ) -> list[PartitionProducer]:
     """Return the producers with an open transaction in a partition that no coordinator has there."""
     added = {(one.producer_id, partition) for one in known for partition in one.partitions}
@@ -55,7 +55,7 @@ def hanging_findings(found: Iterable[PartitionProducer]) -> Iterator[KafkaFindin
         )
 
 
-def late_transactions(known: Iterable[Transaction], now: int) -> Iterator[KafkaFinding]:
+def late_transactions(known: Iterable[ListedTransaction], now: int) -> Iterator[KafkaFinding]:
     """Yield a finding for each transaction that should have ended; `now` is the wall time, ms."""
     for one in known:
         age = now - one.started
@@ -80,7 +80,7 @@ def late_transactions(known: Iterable[Transaction], now: int) -> Iterator[KafkaF
             )
 
 
-def stuck(before: GroupDetails, after: GroupDetails, seconds: float) -> Iterator[KafkaFinding]:
+def stuck(before: KafkaGroupDetails, after: KafkaGroupDetails, seconds: float) -> Iterator[KafkaFinding]:
     """Yield the problems of a group that was looked at twice, so many seconds apart."""
     name, lag = after.name, after.lag
     if not lag:
@@ -106,14 +106,14 @@ def stuck(before: GroupDetails, after: GroupDetails, seconds: float) -> Iterator
         yield _no_progress(after, still[0], seconds)
 
 
-def _is_unmoved(before: GroupPosition | None, after: GroupPosition) -> bool:
+def _is_unmoved(before: KafkaPosition | None, after: KafkaPosition) -> bool:
     """Return True if records wait and neither the offset nor the lag shows that any was processed."""
     if before is None or after.lag <= 0:
         return False
     return before.offset == after.offset and after.lag >= before.lag
 
 
-def _no_progress(group: GroupDetails, one: GroupPosition, seconds: float) -> KafkaFinding:
+def _no_progress(group: KafkaGroupDetails, one: KafkaPosition, seconds: float) -> KafkaFinding:
     topic, number = one.partition
     what = (
         f"group {group.name} ({group.kind}) has {len(group.members)} members and made no progress in "
@@ -135,7 +135,7 @@ def _no_progress(group: GroupDetails, one: GroupPosition, seconds: float) -> Kaf
 
 
 def findings_of_groups(
-    before: Mapping[str, GroupDetails], after: Iterable[GroupDetails], seconds: float
+    before: Mapping[str, KafkaGroupDetails], after: Iterable[KafkaGroupDetails], seconds: float
 ) -> Iterator[KafkaFinding]:
     """Yield the problems of groups that were looked at twice; those that are new are left out."""
     for group in after:

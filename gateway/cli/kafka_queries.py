@@ -43,7 +43,7 @@ _VERSION_BYTES: Final = 2
 """Bytes of the version before the assignment of a member of a classic group."""
 
 
-class GroupMember(NamedTuple):
+class KafkaMember(NamedTuple):
     """A member of a group, and the partitions that it has."""
 
     member_id: str
@@ -53,7 +53,7 @@ class GroupMember(NamedTuple):
     partitions: tuple[Partition, ...]
 
 
-class GroupPosition(NamedTuple):
+class KafkaPosition(NamedTuple):
     """Progress of a group in a partition.
 
     `offset` is the next one to read, of a share group the first one without an outcome. `lag` is the number
@@ -65,7 +65,7 @@ class GroupPosition(NamedTuple):
     lag: int
 
 
-class GroupDetails(NamedTuple):
+class KafkaGroupDetails(NamedTuple):
     """A group with its members and positions. `assignor` is the protocol that the members of a classic group
     chose."""
 
@@ -73,8 +73,8 @@ class GroupDetails(NamedTuple):
     kind: str
     state: str
     assignor: str
-    members: tuple[GroupMember, ...]
-    positions: tuple[GroupPosition, ...]
+    members: tuple[KafkaMember, ...]
+    positions: tuple[KafkaPosition, ...]
 
     @property
     def lag(self) -> int:
@@ -82,7 +82,7 @@ class GroupDetails(NamedTuple):
         return sum(max(0, one.lag) for one in self.positions)
 
 
-class Transaction(NamedTuple):
+class ListedTransaction(NamedTuple):
     """A transaction: when it started, ms, and the time after which the coordinator aborts it, ms."""
 
     transactional_id: str
@@ -105,7 +105,7 @@ class PartitionProducer(NamedTuple):
     open_since: int
 
 
-def describe_group(cluster: KafkaCluster, name: str) -> GroupDetails:
+def describe_group(cluster: KafkaCluster, name: str) -> KafkaGroupDetails:
     """Return a group of any type. Raises `NoBroker` if there is none, `ClientError`."""
     group = next((one for one in read_groups(cluster) if one.name == name), None)
     if group is None:
@@ -113,12 +113,12 @@ def describe_group(cluster: KafkaCluster, name: str) -> GroupDetails:
     return details_of(cluster, group)
 
 
-def details_of(cluster: KafkaCluster, group: KafkaGroup) -> GroupDetails:
+def details_of(cluster: KafkaCluster, group: KafkaGroup) -> KafkaGroupDetails:
     """Return members and positions of a group that was listed. Raises `ClientError`."""
     kind = group.kind or "classic"
     positions = _share_positions(cluster, group.name) if kind == SHARE else _positions(cluster, group.name)
     if kind == STREAMS:
-        return GroupDetails(group.name, kind, group.state, "", (), positions)
+        return KafkaGroupDetails(group.name, kind, group.state, "", (), positions)
     request: Any = DescribeGroupsRequest([group.name])
     if kind == CONSUMER:
         request = ConsumerGroupDescribeRequest([group.name])
@@ -128,29 +128,29 @@ def details_of(cluster: KafkaCluster, group: KafkaGroup) -> GroupDetails:
     check(found.error_code, f"group {group.name}", found.error_message)
     if kind in (CONSUMER, SHARE):
         members = tuple(map(_member, found.members))
-        return GroupDetails(group.name, kind, found.group_state, found.assignor_name, members, positions)
+        return KafkaGroupDetails(group.name, kind, found.group_state, found.assignor_name, members, positions)
     members = tuple(map(_classic_member, found.members))
-    return GroupDetails(group.name, kind, found.group_state, found.protocol_data, members, positions)
+    return KafkaGroupDetails(group.name, kind, found.group_state, found.protocol_data, members, positions)
 
 
-def _positions(cluster: KafkaCluster, name: str) -> tuple[GroupPosition, ...]:
+def _positions(cluster: KafkaCluster, name: str) -> tuple[KafkaPosition, ...]:
     committed = {
         one: found.offset for one, found in committed_offsets(cluster, name).items() if found.offset >= 0
     }
     ends = offsets(cluster, committed, LATEST)
     return tuple(
-        GroupPosition(one, offset, max(0, ends[one] - offset) if one in ends else UNKNOWN_LAG)
+        KafkaPosition(one, offset, max(0, ends[one] - offset) if one in ends else UNKNOWN_LAG)
         for one, offset in sorted(committed.items())
     )
 
 
-def _share_positions(cluster: KafkaCluster, name: str) -> tuple[GroupPosition, ...]:
+def _share_positions(cluster: KafkaCluster, name: str) -> tuple[KafkaPosition, ...]:
     request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(name, None)])
     [found] = cluster.ask_at(cluster.coordinator(name), request).groups
     check(found.error_code, f"offsets of {name}", found.error_message)
     return tuple(
         sorted(
-            GroupPosition(Partition(topic.topic_name, one.partition_index), one.start_offset, one.lag)
+            KafkaPosition(Partition(topic.topic_name, one.partition_index), one.start_offset, one.lag)
             for topic in found.topics
             for one in topic.partitions
             if not one.error_code and one.start_offset >= 0
@@ -158,7 +158,7 @@ def _share_positions(cluster: KafkaCluster, name: str) -> tuple[GroupPosition, .
     )
 
 
-def _member(found: Any) -> GroupMember:
+def _member(found: Any) -> KafkaMember:
     """Return a member of a group whose partitions the coordinator assigns."""
     assigned = sorted(
         Partition(topic.topic_name, number)
@@ -167,13 +167,13 @@ def _member(found: Any) -> GroupMember:
     )
     instance_id = getattr(found, "instance_id", None) or ""
     host = found.client_host.lstrip("/")
-    return GroupMember(found.member_id, found.client_id, host, instance_id, tuple(assigned))
+    return KafkaMember(found.member_id, found.client_id, host, instance_id, tuple(assigned))
 
 
-def _classic_member(found: Any) -> GroupMember:
+def _classic_member(found: Any) -> KafkaMember:
     host, instance_id = found.client_host.lstrip("/"), found.group_instance_id or ""
     assigned = tuple(_assigned(bytes(found.member_assignment)))
-    return GroupMember(found.member_id, found.client_id, host, instance_id, assigned)
+    return KafkaMember(found.member_id, found.client_id, host, instance_id, assigned)
 
 
 def _assigned(assignment: bytes) -> list[Partition]:
@@ -187,9 +187,9 @@ def _assigned(assignment: bytes) -> list[Partition]:
     return sorted(Partition(topic.topic, number) for topic in given for number in topic.partitions)
 
 
-def transactions(cluster: KafkaCluster, states: Sequence[str] = UNFINISHED) -> list[Transaction]:
+def transactions(cluster: KafkaCluster, states: Sequence[str] = UNFINISHED) -> list[ListedTransaction]:
     """Return the transactions in these states, or all if none is named, by their start."""
-    found: list[Transaction] = []
+    found: list[ListedTransaction] = []
     for address in cluster.nodes():
         listed = cluster.ask_at(address, ListTransactionsRequest(state_filters=states))
         check(listed.error_code, f"transactions of {address}")
@@ -203,7 +203,7 @@ def transactions(cluster: KafkaCluster, states: Sequence[str] = UNFINISHED) -> l
                 Partition(topic.topic, number) for topic in one.topics for number in topic.partitions
             )
             found.append(
-                Transaction(
+                ListedTransaction(
                     one.transactional_id,
                     one.transaction_state,
                     one.producer_id,

@@ -13,26 +13,26 @@ from mqgateway.gateway.cli.kafka_findings import (
 )
 from mqgateway.gateway.cli.kafka_queries import (
     NOT_OPEN,
-    GroupDetails,
-    GroupMember,
-    GroupPosition,
+    KafkaGroupDetails,
+    KafkaMember,
+    KafkaPosition,
     PartitionProducer,
-    Transaction,
+    ListedTransaction,
 )
 from mqgateway.gateway.migration.kafka.cluster import Partition
 
 A, B = Partition("a", 0), Partition("b", 0)
-MEMBER = GroupMember("m", "c", "h", "", (A,))
+MEMBER = KafkaMember("m", "c", "h", "", (A,))
 
 
-def transaction(state: str = "Ongoing", *partitions: Partition, started: int = 0) -> Transaction:
+def transaction(state: str = "Ongoing", *partitions: Partition, started: int = 0) -> ListedTransaction:
     """Return a transaction with a timeout of 10 s."""
-    return Transaction("t", state, 7, 0, started, 10_000, frozenset(partitions or (A,)))
+    return ListedTransaction("t", state, 7, 0, started, 10_000, frozenset(partitions or (A,)))
 
 
-def group(offset: int, lag: int, *members: GroupMember, kind: str = "consumer") -> GroupDetails:
+def group(offset: int, lag: int, *members: KafkaMember, kind: str = "consumer") -> KafkaGroupDetails:
     """Return a group that reads partition `a-0`."""
-    return GroupDetails("g", kind, "Stable", "uniform", members, (GroupPosition(A, offset, lag),))
+    return KafkaGroupDetails("g", kind, "Stable", "uniform", members, (KafkaPosition(A, offset, lag),))
 
 
 def test_open_transaction_that_no_coordinator_has_in_the_partition_hangs() -> None:
@@ -76,9 +76,9 @@ def test_group_without_progress_is_found(kind: str, check: str) -> None:
 
 
 def test_progress_in_one_partition_is_progress() -> None:
-    still, moved = GroupPosition(A, 1, 4), GroupPosition(B, 1, 4)
+    still, moved = KafkaPosition(A, 1, 4), KafkaPosition(B, 1, 4)
     before = group(1, 4, MEMBER)._replace(positions=(still, moved))
-    after = before._replace(positions=(still, GroupPosition(B, 2, 4)))
+    after = before._replace(positions=(still, KafkaPosition(B, 2, 4)))
     assert list(stuck(before, after, 5)) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.gateway.cli.kafka_queries import (
     NOT_OPEN,
-    GroupPosition,
+    KafkaPosition,
     describe_group,
     details_of,
     partitions_of,
@@ -73,7 +73,7 @@ def test_group_without_members_has_its_offsets(side: Side) -> None:
     commit_offsets(side.cluster, "g", {Partition("a", 0): CommittedOffset(1, "")})
     [listed] = read_groups(side.cluster)
     found = details_of(side.cluster, listed)
-    assert found.positions == (GroupPosition(Partition("a", 0), 1, 2),)
+    assert found.positions == (KafkaPosition(Partition("a", 0), 1, 2),)
     assert (found.members, found.lag) == ((), 2)
 
 
@@ -94,7 +94,7 @@ def test_share_group_is_described_with_its_start_offsets(side: Side) -> None:
     assert side.client.ask(share_fetch(topic.topic_id)).error_code == 0
     found = describe_group(side.cluster, "g")
     assert (found.kind, found.assignor, found.lag) == ("share", "simple", 3)
-    assert found.positions == (GroupPosition(Partition("a", 0), 0, 3),)
+    assert found.positions == (KafkaPosition(Partition("a", 0), 0, 3),)
     assert [one.partitions for one in found.members] == [(Partition("a", 0),)]
 
 
