@@ -10,13 +10,13 @@ from typing import Final, NamedTuple
 
 from mqgateway.gateway.cli.kafka_queries import (
     NOT_OPEN,
-    SHARE,
     KafkaGroupDetails,
     KafkaPosition,
     PartitionProducer,
     ListedTransaction,
 )
 from mqgateway.gateway.cli.times import iso
+from mqgateway.gateway.migration.kafka.share_groups import SHARE
 
 ONGOING: Final = "Ongoing"
 LATE_MILLIS: Final = 60_000

@@ -19,10 +19,6 @@ from mqgateway.gateway.kafka.codec.messages.describe_producers_request import (
     DescribeProducersRequest,
     TopicRequest,
 )
-from mqgateway.gateway.kafka.codec.messages.describe_share_group_offsets_request import (
-    DescribeShareGroupOffsetsRequest,
-    DescribeShareGroupOffsetsRequestGroup,
-)
 from mqgateway.gateway.kafka.codec.messages.describe_transactions_request import DescribeTransactionsRequest
 from mqgateway.gateway.kafka.codec.messages.list_transactions_request import ListTransactionsRequest
 from mqgateway.gateway.kafka.codec.messages.share_group_describe_request import ShareGroupDescribeRequest
@@ -31,8 +27,9 @@ from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition, b
 from mqgateway.gateway.migration.kafka.connection import check
 from mqgateway.gateway.migration.kafka.groups import KafkaGroup, committed_offsets, read_groups
 from mqgateway.gateway.migration.kafka.reading import LATEST, offsets
+from mqgateway.gateway.migration.kafka.share_groups import SHARE, share_offsets
 
-CONSUMER, SHARE, STREAMS = "consumer", "share", "streams"
+CONSUMER, STREAMS = "consumer", "streams"
 """Types of groups that are described by requests of their own; any other one is a classic group."""
 UNFINISHED: Final = ("Ongoing", "PrepareCommit", "PrepareAbort", "PrepareEpochFence")
 """States of transactions that readers of committed records wait for."""
@@ -145,17 +142,8 @@ def _positions(cluster: KafkaCluster, name: str) -> tuple[KafkaPosition, ...]:
 
 
 def _share_positions(cluster: KafkaCluster, name: str) -> tuple[KafkaPosition, ...]:
-    request = DescribeShareGroupOffsetsRequest([DescribeShareGroupOffsetsRequestGroup(name, None)])
-    [found] = cluster.ask_at(cluster.coordinator(name), request).groups
-    check(found.error_code, f"offsets of {name}", found.error_message)
-    return tuple(
-        sorted(
-            KafkaPosition(Partition(topic.topic_name, one.partition_index), one.start_offset, one.lag)
-            for topic in found.topics
-            for one in topic.partitions
-            if not one.error_code and one.start_offset >= 0
-        )
-    )
+    found = share_offsets(cluster, name)
+    return tuple(KafkaPosition(one, start, lag) for one, (start, lag) in sorted(found.items()))
 
 
 def _member(found: Any) -> KafkaMember:

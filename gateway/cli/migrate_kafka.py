@@ -82,8 +82,8 @@ def kafka() -> None:
 def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: bool, **configs: str) -> None:
     """Inspect a Kafka cluster and write a plan of its migration.
 
-    Nothing is changed. PLAN has the topics with their settings, the groups and the access control lists; edit
-    it to leave some of them out.
+    Nothing is changed. PLAN has the topics with their settings, the groups, the access control lists and the
+    quotas; edit it to leave some of them out.
 
     Exit code 3: the output and PLAN name what differs at the target, and what is not moved.
     """
@@ -96,7 +96,8 @@ def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: 
         made.source_config, made.target_config = sides.source_config, sides.target_config
         write_file(path, made.encode())
     counts = {"topics": len(made.topics), "partitions": len(made.partitions())}
-    counts |= {"groups": len(made.groups), "acls": len(made.acls), "users": len(made.users)}
+    counts |= {"groups": len(made.groups) + len(made.share_groups), "acls": len(made.acls)}
+    counts |= {"users": len(made.users), "quotas": len(made.quotas)}
     if as_json:
         print_row({**counts, "problems": made.problems})
     else:
