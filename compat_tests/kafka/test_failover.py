@@ -1,4 +1,4 @@
-"""The master of two brokers under a controller is killed while Kafka's Java client works.
+"""The master of two brokers under a controller is killed or stopped while Kafka's Java client works.
 
 Only this server has such a group: Apache Kafka needs three nodes for the same.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -30,6 +30,9 @@ KNOWN_SECONDS = 120
 
 PATIENT = {"promptHeartBeatTimeoutMills": "30000", "controllerHeartBeatTimeoutMills": "30000"}
 """Settings with which a busy machine is not taken for a dead one: the end of a process is noticed at once."""
+
+DRAINING = {"drainTimeoutMillis": "20000"}
+"""Settings with which a master that is stopped has another one elected first."""
 
 Places = dict[int, str]
 """Values by offset."""
@@ -97,20 +100,20 @@ class KafkaPair:
         for address in self.addresses:
             wait_until(partial(shows, address, topic, wanted), KNOWN_SECONDS, f"{address} shows {wanted}")
 
-    def replace_master(self) -> None:
-        """Kill the master, wait for another one, and start the killed one again."""
+    def replace_master(self, end: Callable[[Member], None] = Member.kill) -> None:
+        """End the master, wait for another one, and start the one that ended again."""
         master = self.group.master()
-        master.kill()
+        end(master)
         wait_until(lambda: self.group.master() is not master, SECONDS, "another master")
         master.start()
         self.group.wait_until_whole()
 
 
 @contextmanager
-def kafka_pair(folder: Path) -> Iterator[KafkaPair]:
+def kafka_pair(folder: Path, **settings: str) -> Iterator[KafkaPair]:
     """Yield a pair that is in sync."""
     ports = [free_ports(), free_ports()]
-    own = [{"kafkaPort": str(port), **PATIENT} for port in ports]
+    own = [{"kafkaPort": str(port), **PATIENT, **settings} for port in ports]
     with ControlledGroup(folder, "file", ["ours", "ours"], own_settings=own) as group:
         pair = KafkaPair(group, ports)
         for address in pair.addresses:
@@ -150,9 +153,18 @@ def shows(address: str, topic: str, wanted: Shown) -> bool:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_java_client_continues_on_the_next_master(work: Path, programs: Programs, name: str) -> None:
+@pytest.mark.parametrize(
+    ("end", "settings"), [(Member.kill, {}), (Member.stop, DRAINING)], ids=["killed", "stopped"]
+)
+def test_java_client_continues_on_the_next_master(
+    work: Path,
+    programs: Programs,
+    name: str,
+    end: Callable[[Member], None],
+    settings: Mapping[str, str],
+) -> None:
     """Nothing acknowledged is lost, nothing is stored twice, and the group continues."""
-    with kafka_pair(work / name) as pair:
+    with kafka_pair(work / name, **settings) as pair:
         pair.make_topic(name)
         pair.wait_until_shown(name, 1)
         client = KafkaClient(CLIENT, programs.get(CLIENT), pair.bootstrap)
@@ -160,7 +172,7 @@ def test_java_client_continues_on_the_next_master(work: Path, programs: Programs
         sender.start()
         for _ in range(KILLS):
             sender.wait_for_flights(3)
-            pair.replace_master()
+            pair.replace_master(end)
             sender.wait_for_flights(1)
         sender.stop()
         acknowledged = sender.acknowledged
