@@ -31,7 +31,7 @@ KNOWN_SECONDS = 120
 PATIENT = {"promptHeartBeatTimeoutMills": "30000", "controllerHeartBeatTimeoutMills": "30000"}
 """Settings with which a busy machine is not taken for a dead one: the end of a process is noticed at once."""
 
-DRAINING = {"drainTimeoutMillis": "20000"}
+DRAINING = {"drainTimeoutMillis": "10000"}
 """Settings with which a master that is stopped has another one elected first."""
 
 Places = dict[int, str]
