@@ -34,7 +34,10 @@ class Audit:
     def authenticated(
         self, user: str, address: str, request: int | str, refusal: str, token: str = ""
     ) -> None:
-        """Log an authentication; `refusal` is empty if it succeeded. `token` is the id of a delegation token."""
+        """Log an authentication, by a delegation token if its id is given.
+
+        `refusal` is empty if it succeeded.
+        """
         self._write(
             refusal, event="authentication", user=user, token=token, address=address, request=str(request)
         )

@@ -86,7 +86,7 @@ class PeriodicWork:
             self._continue_noting()
 
     def _role_changed(self, before: RoleState, after: RoleState) -> None:
-        """Tick soon: a new master's services resume, and readers of an old one have to turn to the new one."""
+        """Tick soon: a new master's services resume, and readers of an old one must turn to the new one."""
         self._has_lost_lead |= before.kind is RoleKind.MASTER and after.kind is not RoleKind.MASTER
         self.within(0)
 

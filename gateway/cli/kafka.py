@@ -297,7 +297,9 @@ def _fields(name: str, data: bytes | None) -> dict[str, Any]:
         return {f"{name}Hex": data.hex()}
 
 
-@kafka.command(epilog="\b\nExamples:\n  mqgateway kafka doctor\n  mqgateway kafka doctor orders-app --watch 30")
+@kafka.command(
+    epilog="\b\nExamples:\n  mqgateway kafka doctor\n  mqgateway kafka doctor orders-app --watch 30"
+)
 @click.argument("name", metavar="[GROUP]", required=False)
 @click.option(
     "--watch",

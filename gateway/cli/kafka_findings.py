@@ -12,8 +12,8 @@ from mqgateway.gateway.cli.kafka_queries import (
     NOT_OPEN,
     KafkaGroupDetails,
     KafkaPosition,
-    PartitionProducer,
     ListedTransaction,
+    PartitionProducer,
 )
 from mqgateway.gateway.cli.times import iso
 from mqgateway.gateway.migration.kafka.share_groups import SHARE
@@ -37,7 +37,9 @@ def hanging(
     """Return the producers with an open transaction in a partition that no coordinator has there."""
     added = {(one.producer_id, partition) for one in known for partition in one.partitions}
     return [
-        one for one in producers if one.open_since != NOT_OPEN and (one.producer_id, one.partition) not in added
+        one
+        for one in producers
+        if one.open_since != NOT_OPEN and (one.producer_id, one.partition) not in added
     ]
 
 
@@ -73,8 +75,8 @@ def late_transactions(known: Iterable[ListedTransaction], now: int) -> Iterator[
         else:
             yield KafkaFinding(
                 "markers-not-written",
-                f"transaction {one.transactional_id} is in state {one.state} for {age // 1000} s: its markers "
-                f"are missing in {partitions}",
+                f"transaction {one.transactional_id} is in state {one.state} for {age // 1000} s: "
+                f"its markers are missing in {partitions}",
                 "see why the leaders of these partitions do not accept writes: too few replicas in sync, a "
                 "full disk, or no leader",
             )
@@ -95,8 +97,8 @@ def stuck(before: KafkaGroupDetails, after: KafkaGroupDetails, seconds: float) -
     if not any(member.partitions for member in after.members):
         yield KafkaFinding(
             "no-assignment",
-            f"group {name} ({after.kind}, {after.state}) has {len(after.members)} members and no partition is "
-            "assigned",
+            f"group {name} ({after.kind}, {after.state}) has {len(after.members)} members and no "
+            "partition is assigned",
             "wait until a rebalance ends; otherwise compare the topics that its members subscribe to",
         )
         return

@@ -229,10 +229,10 @@ def _clusters(plan: KafkaPlan) -> Iterator[tuple[KafkaCluster, KafkaCluster]]:
 
 def security_of(path: str) -> ClusterSecurity:
     """Return the connection settings of a properties file; plain TCP without one."""
-    from mqgateway.gateway.migration.kafka.security import ClusterSecurity, read_security
+    from mqgateway.gateway.migration.kafka.security import ClusterSecurity
     from mqgateway.gateway.mqadmin.connection import plain
 
-    return readsecurity_of(RealDisk().read_bytes(path), path) if path else ClusterSecurity(plain)
+    return read_security(RealDisk().read_bytes(path), path) if path else ClusterSecurity(plain)
 
 
 def _paths(configs: dict[str, str]) -> tuple[str, str]:

@@ -97,7 +97,9 @@ def test_settings_that_contradict_each_other_can_be_changed_together_only() -> N
     world = World()
     world.update(kafkaGroupShareSessionTimeoutMillis="5000", kafkaGroupShareHeartbeatIntervalMillis="1000")
     assert world.options.kafka_group_share_session_timeout_millis == 5000
-    with pytest.raises(ConfigError, match=r"=5000: must be less than kafkaGroupShareSessionTimeoutMillis=5000"):
+    with pytest.raises(
+        ConfigError, match=r"=5000: must be less than kafkaGroupShareSessionTimeoutMillis=5000"
+    ):
         world.configuration.reread([Setting("kafkaGroupShareHeartbeatIntervalMillis", "5000", 3, PATH)])
     assert world.options.kafka_group_share_heartbeat_interval_millis == 1000
 

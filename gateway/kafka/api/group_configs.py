@@ -111,6 +111,4 @@ def _check_heartbeats(defaults: Mapping[str, str], own: Mapping[str, str | None]
     for kind in ("consumer", "share"):
         session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
         if int(own.get(session) or defaults[session]) <= int(own.get(heartbeat) or defaults[heartbeat]):
-            raise CreationRejected(
-                ErrorCode.INVALID_CONFIG, f"{session} must be greater than {heartbeat}."
-            )
+            raise CreationRejected(ErrorCode.INVALID_CONFIG, f"{session} must be greater than {heartbeat}.")

@@ -221,7 +221,7 @@ class SaslSession:
         return self._close_late(None, str(failed), failed.until)
 
     def _failed(self, failure: Failure) -> AuthenticationFailed:
-        """Return the refusal of a failed exchange, which the audit log has then; raise any other exception."""
+        """Return the refusal of a failed exchange, and log it for the audit; raise any other exception."""
         error = failure.value
         if not isinstance(error, AuthenticationFailed):
             assert error is not None

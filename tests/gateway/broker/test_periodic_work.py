@@ -75,10 +75,11 @@ def test_new_role_brings_the_next_tick_forward(scene: Scene) -> None:
 
 def test_broker_that_is_no_master_any_more_answers_held_pulls_once(scene: Scene) -> None:
     answered: list[int] = []
-    scene.memory.broker.consume.answer_due = lambda elapsed, store: answered.append(elapsed)  # type: ignore[method-assign, assignment]
+    state: Any = scene.memory.broker.consume
+    state.answer_due = lambda elapsed, store: answered.append(elapsed)
     scene.periodic_work.start()
     scene.wait(0.2)
-    scene.memory.broker.role.become(RoleKind.SLAVE)
+    scene.memory.broker.role.become(RoleKind.SLAVE, broker_id=1)
     scene.wait(1)
     assert [elapsed for elapsed in answered if elapsed == 1 << 62] == [1 << 62]
 

@@ -26,6 +26,7 @@ def side(monkeypatch: pytest.MonkeyPatch) -> Iterator[Side]:
         made = Side(scene)
         made.create("a")
         monkeypatch.setattr(connection, "plain", made.connect)
+        monkeypatch.setattr("mqgateway.gateway.cli.kafka.SystemClock", lambda: made.scene.server.clock)
         yield made
 
 
@@ -71,10 +72,10 @@ def test_transactions_and_producers_are_listed(side: Side) -> None:
 def test_records_are_shown_as_text_or_in_hexadecimal(side: Side) -> None:
     side.produce("a", b'{"n": 1}', b"\xff\x00")
     first, second = rows("records", "a")
-    assert (first["value"], first["key"], first["headers"], first["offset"]) == ('{"n": 1}', None, [], 0)
+    assert (first["value"], first["key"], first["headers"], first["offset"]) == ('{"n": 1}', "k", [], 0)
     assert second["valueHex"] == "ff00" and "producer" not in first
     lines = run("records", "a", "-o", "1").stdout.splitlines()
-    assert len(lines) == 1 and lines[0].endswith("null: 0xff00")
+    assert len(lines) == 1 and lines[0].endswith("k: 0xff00")
     assert run("records", "a", "-l", "1").stdout.splitlines() == lines
 
 
@@ -86,7 +87,7 @@ def test_record_line_has_headers_producer_and_transaction(side: Side) -> None:
     producer.end(True)
     side.scene.settle(1)
     lines = run("records", "a", "-o", "0").stdout.splitlines()
-    assert lines[0].endswith("null: v  producer=7/0/4")
+    assert lines[0].endswith("k: v  producer=7/0/4")
     assert "transaction=committed" in lines[1]
     assert "marker: committed" in lines[2]
 
@@ -100,7 +101,7 @@ def test_doctor_finds_waiting_groups_and_hanging_transactions(side: Side) -> Non
     found = run("doctor", "--watch", "0.1")
     assert found.exit_code == 5 and found.stdout.startswith("no-member: group g (classic)")
     assert len(found.stdout.splitlines()) == 2
-    side.scene.transactions.table.open.clear()
+    side.scene.transactions.table.discard("t")
     found = run("doctor", "g", "--watch", "0.1", "--json")
     assert found.exit_code == 5
     checks = [json.loads(line)["check"] for line in found.stdout.splitlines()]

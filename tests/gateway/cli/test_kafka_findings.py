@@ -16,8 +16,8 @@ from mqgateway.gateway.cli.kafka_queries import (
     KafkaGroupDetails,
     KafkaMember,
     KafkaPosition,
-    PartitionProducer,
     ListedTransaction,
+    PartitionProducer,
 )
 from mqgateway.gateway.migration.kafka.cluster import Partition
 

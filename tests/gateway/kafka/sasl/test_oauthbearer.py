@@ -97,9 +97,7 @@ def test_refused_token_is_answered_with_an_error_that_the_client_confirms(tmp_pa
             assert not is_served(client) and client.lost
 
 
-def test_refused_tokens_are_in_the_audit_log_once(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_refused_tokens_are_in_the_audit_log_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO", "mqgateway.audit")
     with scene_with_tokens(tmp_path) as scene:
         client = scene.stranger()
