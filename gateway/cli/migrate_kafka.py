@@ -229,7 +229,7 @@ def _clusters(plan: KafkaPlan) -> Iterator[tuple[KafkaCluster, KafkaCluster]]:
 
 def security_of(path: str) -> ClusterSecurity:
     """Return the connection settings of a properties file; plain TCP without one."""
-    from mqgateway.gateway.migration.kafka.security import ClusterSecurity
+    from mqgateway.gateway.migration.kafka.security import ClusterSecurity, read_security
     from mqgateway.gateway.mqadmin.connection import plain
 
     return read_security(RealDisk().read_bytes(path), path) if path else ClusterSecurity(plain)
