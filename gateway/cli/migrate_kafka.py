@@ -97,7 +97,7 @@ def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: 
         write_file(path, made.encode())
     counts = {"topics": len(made.topics), "partitions": len(made.partitions())}
     counts |= {"groups": len(made.groups) + len(made.share_groups), "acls": len(made.acls)}
-    counts |= {"users": len(made.users), "quotas": len(made.quotas)}
+    counts |= {"users": len(made.users), "quotas": len(made.client_quotas)}
     if as_json:
         print_row({**counts, "problems": made.problems})
     else:
@@ -244,6 +244,7 @@ def _paths(configs: dict[str, str]) -> tuple[str, str]:
 
 
 def addresses_in(text: str) -> list[str]:
+    """Return the addresses in a text, which are separated by commas."""
     return [address.strip() for address in text.split(",") if address.strip()]
 
 

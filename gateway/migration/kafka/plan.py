@@ -23,7 +23,7 @@ class KafkaPlan:
 
     `topics` have `name`, `partitions` and `configs`; `acls` are rows of `access`. `users` are names with
     SCRAM credentials, which cannot be read from Kafka. `share_groups` are moved with their start offsets, and
-    `quotas` are rows of `quotas`.
+    `client_quotas` are rows of `quotas`.
     """
 
     source: list[str]
@@ -35,7 +35,7 @@ class KafkaPlan:
     share_groups: list[str] = field(default_factory=list)
     acls: list[dict[str, Any]] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
-    quotas: list[dict[str, Any]] = field(default_factory=list)
+    client_quotas: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def encode(self) -> bytes:

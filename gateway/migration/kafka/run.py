@@ -168,7 +168,7 @@ class Migration:
             ):
                 self._environment.report(topic.name, refusal)
         # Not earlier: they would throttle the copy.
-        for refusal in set_quotas(self._target, self._plan.quotas):
+        for refusal in set_quotas(self._target, self._plan.client_quotas):
             self._environment.report("quotas", refusal)
         self._progress.is_finished = True
         self._environment.keep()

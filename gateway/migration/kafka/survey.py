@@ -39,7 +39,7 @@ def survey(source: KafkaCluster, target: KafkaCluster, names: Sequence[str]) -> 
     except ClientError as error:
         plan.problems.append(f"access control is not moved: {error}")
     try:
-        plan.quotas = read_quotas(source)
+        plan.client_quotas = read_quotas(source)
     except ClientError as error:
         plan.problems.append(f"quotas are not moved: {error}")
     if plan.users:

@@ -282,7 +282,7 @@ def test_finish_moves_quotas_and_start_offsets_of_share_groups() -> None:
         quotas = [{"entity": {"user": "alice"}, "values": {"producer_byte_rate": 1000.0}}]
         assert set_quotas(two.source.cluster, quotas) == []
         plan = two.plan()
-        assert (plan.share_groups, plan.quotas, plan.problems) == (["shared"], quotas, [])
+        assert (plan.share_groups, plan.client_quotas, plan.problems) == (["shared"], quotas, [])
         run = two.migration(plan)
         run.prepare()
         run.follow(until_caught_up=True)
