@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -16,6 +17,7 @@ from tests.gateway.kafka.api.test_share_fetch import fill, share_fetch, share_sc
 from tests.support.gateway.kafka.client import KafkaClient
 from tests.support.gateway.kafka.members import KafkaSet
 from tests.support.gateway.kafka.requests import batch_of_values, fetch_request, produce_request, produced
+from tests.support.gateway.kafka.transactions import TxnProducer, committed_values
 
 MINUTE = 60_000
 JOIN_VERSION = 3
@@ -106,3 +108,25 @@ def test_stop_answers_fetches_and_members_that_wait() -> None:
         scene.settle(0.2)
         assert answered(reader, classic, 12).responses[0].partitions[0].error_code == ErrorCode.NONE
         assert reader.lost and sharer.lost and member.lost
+
+
+def test_open_transaction_is_committed_at_the_next_coordinator() -> None:
+    brokers = KafkaSet(drain_timeout_millis=40_000)
+    master = brokers.join(1)
+    brokers.join(2)
+    brokers.make_topic(master, "a")
+    scene: Any = SimpleNamespace(
+        client=lambda name: brokers.client(1),
+        settle=brokers.wait,
+        server=SimpleNamespace(clock=brokers.clock),
+    )
+    producer = TxnProducer(scene).begun()
+    assert producer.send("a", b"one").error_code == ErrorCode.NONE
+    master.service.drain()
+    brokers.wait(0.5)
+    assert producer.end(True) == ErrorCode.NOT_COORDINATOR
+    producer.client = brokers.client(2)
+    assert producer.send("a", b"two").error_code == ErrorCode.NONE
+    assert producer.end(True) == ErrorCode.NONE
+    brokers.wait(1)
+    assert committed_values(brokers.client(2), "a") == [b"one", b"two"]
