@@ -28,6 +28,7 @@ from mqgateway.engine.options import (
     change_properties,
     format_value,
 )
+from mqgateway.engine.options.relations import RELATIONS, broken_relations
 from mqgateway.engine.settings_file import write_settings
 from mqgateway.engine.tables.data_version import DataVersion
 
@@ -144,6 +145,7 @@ class Configuration:
             changes = [setting for setting in changes if setting.key in self._settings]
         if problems := self._settings.check(changes):
             raise ConfigError("; ".join(map(str, problems)))
+        self._check_relations(changes)
         by_name = {(name := self._settings.name_of(one.key)): one._replace(key=name) for one in changes}
         changes = list(by_name.values())
         if fixed := self._named(changes, Effect.FIXED):
@@ -176,6 +178,7 @@ class Configuration:
         found = [one for one in found if one.key in settings and not is_above_files(settings.origin(one.key))]
         if problems := settings.check(found):
             raise ConfigError("; ".join(map(str, problems)))
+        self._check_relations(found)
         last = {one.key: one for one in found}
         changed = [
             one for one in last.values() if settings.option(one.key).parse(one.value) != settings.get(one.key)
@@ -185,6 +188,19 @@ class Configuration:
             self._set(taken)
             log.info("Settings changed in the file: %s", ", ".join(one.key for one in taken))
         return [one.key for one in changed if one not in taken]
+
+    def _check_relations(self, changes: Iterable[Setting]) -> None:
+        """Check the settings as they will be: the next start would refuse them. Raises `ConfigError`."""
+        settings = self._settings
+        values = {
+            name: settings.option(name).parse(one.value)
+            for one in changes
+            if (name := settings.name_of(one.key)) in settings
+        }
+        if any({lower, upper} & values.keys() for lower, upper, _ in RELATIONS):
+            problems = broken_relations(lambda name: values.get(name, settings.get(name)))
+            if problems:
+                raise ConfigError("; ".join(problems))
 
     @property
     def _is_kept(self) -> bool:

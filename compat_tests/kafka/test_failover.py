@@ -1,11 +1,11 @@
-"""The master of two brokers under a controller is killed while Kafka's Java client works.
+"""The master of two brokers under a controller is killed or stopped while Kafka's Java client works.
 
 Only this server has such a group: Apache Kafka needs three nodes for the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -21,14 +21,15 @@ from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.servers import HOST
 
 CLIENT = "java-4.4.0"
-FLIGHT = 500
-"""Records that are sent without waiting: a kill finds batches in flight."""
 KILLS = 2
 SECONDS = 240
 KNOWN_SECONDS = 120
 
 PATIENT = {"promptHeartBeatTimeoutMills": "30000", "controllerHeartBeatTimeoutMills": "30000"}
 """Settings with which a busy machine is not taken for a dead one: the end of a process is noticed at once."""
+
+DRAINING = {"drainTimeoutMillis": "10000"}
+"""Settings with which a master that is stopped has another one elected first."""
 
 
 class KafkaPair:
@@ -54,20 +55,20 @@ class KafkaPair:
         for address in self.addresses:
             wait_until(partial(shows, address, topic, wanted), KNOWN_SECONDS, f"{address} shows {wanted}")
 
-    def replace_master(self) -> None:
-        """Kill the master, wait for another one, and start the killed one again."""
+    def replace_master(self, end: Callable[[Member], None] = Member.kill) -> None:
+        """End the master, wait for another one, and start the one that ended again."""
         master = self.group.master()
-        master.kill()
+        end(master)
         wait_until(lambda: self.group.master() is not master, SECONDS, "another master")
         master.start()
         self.group.wait_until_whole()
 
 
 @contextmanager
-def kafka_pair(folder: Path) -> Iterator[KafkaPair]:
+def kafka_pair(folder: Path, **settings: str) -> Iterator[KafkaPair]:
     """Yield a pair that is in sync."""
     ports = [free_ports(), free_ports()]
-    own = [{"kafkaPort": str(port), **PATIENT} for port in ports]
+    own = [{"kafkaPort": str(port), **PATIENT, **settings} for port in ports]
     with ControlledGroup(folder, "file", ["ours", "ours"], own_settings=own) as group:
         pair = KafkaPair(group, ports)
         for address in pair.addresses:
@@ -107,9 +108,18 @@ def shows(address: str, topic: str, wanted: Shown) -> bool:
 
 @pytest.mark.long
 @pytest.mark.timeout(900)
-def test_java_client_continues_on_the_next_master(work: Path, programs: Programs, name: str) -> None:
+@pytest.mark.parametrize(
+    ("end", "settings"), [(Member.kill, {}), (Member.stop, DRAINING)], ids=["killed", "stopped"]
+)
+def test_java_client_continues_on_the_next_master(
+    work: Path,
+    programs: Programs,
+    name: str,
+    end: Callable[[Member], None],
+    settings: Mapping[str, str],
+) -> None:
     """Nothing acknowledged is lost, nothing is stored twice, and the group continues."""
-    with kafka_pair(work / name) as pair:
+    with kafka_pair(work / name, **settings) as pair:
         pair.make_topic(name)
         pair.wait_until_shown(name, 1)
         client = KafkaClient(CLIENT, programs.get(CLIENT), pair.bootstrap)
@@ -117,7 +127,7 @@ def test_java_client_continues_on_the_next_master(work: Path, programs: Programs
         sender.start()
         for _ in range(KILLS):
             sender.wait_for_flights(3)
-            pair.replace_master()
+            pair.replace_master(end)
             sender.wait_for_flights(1)
         sender.stop()
         acknowledged = {offset: value for (_, offset), value in sender.acknowledged.items()}

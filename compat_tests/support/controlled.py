@@ -115,6 +115,11 @@ class Member:
         self.is_dead, self.is_frozen = True, False
         self._part.kill9()
 
+    def stop(self) -> None:
+        """Stop the broker with SIGTERM, and wait for its end."""
+        self.is_dead = True
+        self._part.stop()
+
     def freeze(self) -> None:
         """Suspend the process; its connections stay open."""
         self.is_frozen = True

@@ -175,6 +175,7 @@ PAGES: Mapping[str, Page] = {
             "$ kafka-console-producer.sh": JAVA,
             "$ kafka-console-consumer.sh": JAVA,
             "$ kafka-acls.sh": JAVA,
+            "$ mqgateway kafka groups": MACHINES,
             "$ mqgateway migrate kafka": MACHINES,
             "$ kafka-configs.sh": JAVA,
             "$ kafka-topics.sh": JAVA,

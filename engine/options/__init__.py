@@ -5,6 +5,7 @@
 - `option_set`: the settings of one server as one table; problems with place and remedy
 - `broker`, `store`, `replication`, `remoting` (TLS too), `namesrv`: the settings
 - `checks`: values of text that could be set and not work
+- `relations`: settings that must be less than others
 - `accepted`, `reasons`: RocketMQ's properties without effect here, and the reasons
 
 Attributes are RocketMQ's property names in snake case: `flushDiskType` is `flush_disk_type`. The

@@ -31,9 +31,16 @@ class Audit:
         """True if allowed requests are logged too."""
         return log.isEnabledFor(logging.DEBUG)
 
-    def authenticated(self, user: str, address: str, request: int | str, refusal: str) -> None:
-        """Log an authentication; `refusal` is empty if it succeeded."""
-        self._write(refusal, event="authentication", user=user, address=address, request=str(request))
+    def authenticated(
+        self, user: str, address: str, request: int | str, refusal: str, token: str = ""
+    ) -> None:
+        """Log an authentication, by a delegation token if its id is given.
+
+        `refusal` is empty if it succeeded.
+        """
+        self._write(
+            refusal, event="authentication", user=user, token=token, address=address, request=str(request)
+        )
 
     def authorized(
         self, user: str, address: str, request: int | str, actions: str, resource: str, refusal: str

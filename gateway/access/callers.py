@@ -15,7 +15,8 @@ class FrontEndCaller:
 
     `name` is its claimed user, None for none; `address` is its `ip:port`. `proof` returns True if the request
     was signed with the given secret key. `request` is its name in the audit log. `has_session` is True if its
-    connection was authenticated before: it needs no proof, but its user must still exist.
+    connection was authenticated before: it needs no proof, but its user must still exist. `token` is the id
+    of the delegation token by which it claims to be the user, empty for none; without a user it is unknown.
     """
 
     name: str | None
@@ -23,6 +24,7 @@ class FrontEndCaller:
     address: str
     request: str
     has_session: bool = False
+    token: str = ""
 
     @property
     def ip(self) -> str:

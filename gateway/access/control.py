@@ -43,6 +43,7 @@ from mqgateway.gateway.remoting.call import Call, Peer, RequestError
 
 NO_NAME: Final = "username cannot be null."
 NOT_SIGNED: Final = "check signature failed."
+UNKNOWN_TOKEN: Final = "the delegation token is unknown or has expired."
 UNKNOWN_SUBJECT: Final = "Authorization failed. Please verify your access rights and try again."
 UNREADABLE: Final = "parse authorization context error."
 
@@ -170,7 +171,7 @@ class AccessControl:
         if settings.authenticates:
             refusal = self._caller_refusal(caller)
             if refusal:
-                is_guess = caller.name and not caller.has_session
+                is_guess = (caller.name or caller.token) and not caller.has_session
                 until = self.late_refusals.until_for(caller.ip) if is_guess else None
                 raise NotAdmitted(refusal, until)
         if not settings.authorizes:
@@ -200,16 +201,18 @@ class AccessControl:
     def _caller_refusal(self, caller: FrontEndCaller) -> str:
         """Return why a caller of a front end without commands is not authenticated; empty if it is."""
         user = self.tables.users.get(caller.name or "")
-        refusal = _unknown(caller.name, user)
+        refusal = UNKNOWN_TOKEN if caller.token and not caller.name else _unknown(caller.name, user)
         if not refusal and user is not None and not caller.has_session and not caller.proof(user.password):
             refusal = NOT_SIGNED
         if refusal or self._audit.is_verbose:
-            self._log_authentication(caller.name, caller.address, caller.request, refusal)
+            self._log_authentication(caller.name, caller.address, caller.request, refusal, caller.token)
         return refusal
 
-    def _log_authentication(self, name: str | None, address: str, request: int | str, refusal: str) -> None:
-        if name:
-            self._audit.authenticated(name, address, request, refusal)
+    def _log_authentication(
+        self, name: str | None, address: str, request: int | str, refusal: str, token: str = ""
+    ) -> None:
+        if name or token:
+            self._audit.authenticated(name or "", address, request, refusal, token)
 
     def _name(self, call: Call) -> str | None:
         """Return the user of a request; None without one, or if it must be authenticated and is not."""

@@ -3,19 +3,21 @@
 Producers refresh routes every 30 s. So name servers report that this broker takes no messages, while sends
 that still arrive are accepted: a refused send would be lost if it is one-way, and fail if its queue was
 chosen. The drain ends once no send has arrived for a while or `drainTimeoutMillis` is over; at once if name
-servers know no other broker. Under a controller or in a DLedger group producers need no redirection: another
-member is elected master. Not in RocketMQ, whose broker stops at once.
+servers know no other broker. Kafka's producers are not waited for: their partitions are led here until the
+end. Under a controller or in a DLedger group producers need no redirection: another member is elected master.
+Clients of front ends are then given its address for a moment. Not in RocketMQ, whose broker stops at once.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Protocol
 
-from twisted.internet.defer import Deferred, succeed
-from twisted.python.failure import Failure
+from twisted.internet.defer import CancelledError, Deferred, succeed
 
 from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.ha.group_nodes import NO_NODE
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.runtime.loop import Clockwork
 from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
@@ -25,6 +27,9 @@ log = logging.getLogger(__name__)
 LOOK_SECONDS = 1.0
 QUIET_MILLIS = 5000
 """Milliseconds without a send after which producers are taken to be gone."""
+LEADER_LOOK_SECONDS = 0.1
+ANSWER_SECONDS = 0.5
+"""Time in which clients of front ends are answered with the address of the new leader, before the stop."""
 
 
 class ReplaceableBroker(Protocol):
@@ -42,7 +47,7 @@ class Draining:
         self._replica = replica
         self._reactor = reactor
         self._schedule = Schedule(reactor)
-        self._put_total = -1
+        self._sends = -1
         self._quiet_since = self._began = 0
         self._looking: ScheduledCall | None = None
         self._drained: Deferred[None] | None = None
@@ -53,9 +58,9 @@ class Draining:
         limit = broker.options.drain_timeout_millis
         if not limit or not broker.role.is_master:
             return succeed(None)
-        if self._replica is not None:
-            return self._hand_over(self._replica, limit)
-        return Deferred.fromCoroutine(self._send_away(limit))
+        self._began = elapsed_millis(broker.clock)
+        work = self._send_away(limit) if self._replica is None else self._hand_over(self._replica, limit)
+        return Deferred.fromCoroutine(work)
 
     async def _send_away(self, limit: int) -> None:
         broker = self._broker
@@ -68,30 +73,55 @@ class Draining:
         broker.tables.topics.data_version.next(broker.clock.millis())
         registration.soon()
         self._began = self._quiet_since = elapsed_millis(broker.clock)
-        self._drained = Deferred(lambda _: self._end())
-        self._looking = self._schedule.every(0, LOOK_SECONDS, self._look)
-        await self._drained
+        await self._looked(LOOK_SECONDS, self._look_for_sends)
 
-    def _hand_over(self, replica: ReplaceableBroker, limit: int) -> Deferred[None]:
+    async def _hand_over(self, replica: ReplaceableBroker, limit: int) -> None:
         handed = Deferred.fromCoroutine(replica.hand_over())
         handed.addTimeout(limit / 1000, self._reactor)  # type: ignore[arg-type]
+        try:
+            await handed
+        except CancelledError:
+            raise
+        except Exception as error:
+            log.warning("no other master was elected: %s", error)
+            return
+        nodes = self._broker.nodes
+        if nodes is None or self._broker.role.is_master or not nodes.view().nodes:
+            return
+        await self._looked(LEADER_LOOK_SECONDS, self._look_for_leader)
+        await self._schedule.pause(ANSWER_SECONDS)
 
-        def failed(failure: Failure) -> None:
-            log.warning("no other master was elected: %s", failure.getErrorMessage())
+    def _looked(self, seconds: float, look: Callable[[], None]) -> Deferred[None]:
+        """Return a Deferred of the end of periodic looks."""
+        self._drained = Deferred(lambda _: self._end())
+        self._looking = self._schedule.every(0, seconds, look)
+        return self._drained
 
-        return handed.addErrback(failed)
+    @property
+    def _is_late(self) -> bool:
+        return elapsed_millis(self._broker.clock) - self._began >= self._broker.options.drain_timeout_millis
 
-    def _look(self) -> None:
-        broker, now = self._broker, elapsed_millis(self._broker.clock)
-        if broker.stats.put_total != self._put_total:
-            self._put_total, self._quiet_since = broker.stats.put_total, now
+    def _look_for_sends(self) -> None:
+        stats, now = self._broker.stats, elapsed_millis(self._broker.clock)
+        sends = stats.put_total - stats.batch_put_total
+        if sends != self._sends:
+            self._sends, self._quiet_since = sends, now
         is_quiet = now - self._quiet_since >= QUIET_MILLIS
-        if self._drained is not None and (
-            is_quiet or now - self._began >= broker.options.drain_timeout_millis
-        ):
+        if is_quiet or self._is_late:
             log.info("no producer sends any more" if is_quiet else "producers still send; the broker stops")
-            drained, self._drained = self._drained, None
-            self._end()
+            self._finish()
+
+    def _look_for_leader(self) -> None:
+        nodes = self._broker.nodes
+        is_known = nodes is not None and nodes.view().leader != NO_NODE
+        if is_known or self._is_late:
+            log.info("clients learn of the new master" if is_known else "the new master is not known in time")
+            self._finish()
+
+    def _finish(self) -> None:
+        drained, self._drained = self._drained, None
+        self._end()
+        if drained is not None:
             drained.callback(None)
 
     def _end(self) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 
 from mqgateway.engine.clock import elapsed_millis
+from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.engine.message import SCHEDULE_TOPIC
 from mqgateway.engine.steps import Steps, run_for
 from mqgateway.gateway.broker.assembly import GroupParticipation
@@ -45,18 +46,24 @@ class PeriodicWork:
         self._noting: Steps[None] | None = None
         self.is_stopping = False
         """True while the broker stops: parked requests are answered, so that connections can be settled."""
+        self._has_lost_lead = False  # since the last tick
         self.puts_no_more = False
         """True once all requests are answered: nothing more is put."""
         broker.timers.acceptance.watch(self.within)
         broker.store.watch_rest(self.dispatch_soon)
         # A new master serves clients only after its services have resumed.
-        broker.role.on_change(lambda before, after: self.within(0))
+        broker.role.on_change(self._role_changed)
         if group.escape is not None:
             group.escape.watch_ends(lambda: self.within(0))
 
     def start(self) -> None:
         """Start the ticks."""
         self._plan(TICK_SECONDS)
+
+    def begin_stop(self) -> None:
+        """Answer parked requests from now on; see `is_stopping`."""
+        self.is_stopping = True
+        self.within(0)
 
     def within(self, millis: int) -> None:
         """Bring the next tick forward to at most `millis` ms from now, as something is due then."""
@@ -77,6 +84,11 @@ class PeriodicWork:
             clock = self._broker.clock
             self._noting = self._broker.stats.tick(clock.millis(), elapsed_millis(clock))
             self._continue_noting()
+
+    def _role_changed(self, before: RoleState, after: RoleState) -> None:
+        """Tick soon: a new master's services resume, and readers of an old one must turn to the new one."""
+        self._has_lost_lead |= before.kind is RoleKind.MASTER and after.kind is not RoleKind.MASTER
+        self.within(0)
 
     def _plan(self, seconds: float) -> None:
         self._next_at = self._schedule.seconds() + seconds
@@ -135,7 +147,8 @@ class PeriodicWork:
         broker.lite.tick(now, elapsed)
         broker.retention.tick()
         broker.compaction.tick()
-        broker.consume.answer_due(elapsed, broker.store)
+        broker.consume.answer_due(FOREVER if self._has_lost_lead else elapsed, broker.store)
+        self._has_lost_lead = False
 
     def _is_busy(self) -> bool:
         """Return True if the interval must be short.

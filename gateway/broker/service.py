@@ -196,7 +196,7 @@ class BrokerService(RemotingService):
         """Unregister from the name servers, and answer parked requests."""
         if not self._is_up:
             return None
-        self.periodic_work.is_stopping = True
+        self.periodic_work.begin_stop()
         self.group.membership.stop()
         if self.group.controlled is not None:
             self.group.controlled.stop()

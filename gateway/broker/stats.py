@@ -175,6 +175,8 @@ class BrokerStats:
         self._detail_watchers: list[Callable[[], None]] = []
         self._next_steps = [0, 0, 0]
         self._today = _local_date(now)
+        self.batch_put_total = 0
+        """Messages of record batches of users put since the start; `put_total` has them too."""
         self.put_total_yesterday_morning = 0
         self.put_total_today_morning = 0
         self.get_total_yesterday_morning = 0
@@ -199,6 +201,13 @@ class BrokerStats:
         self._add_put(topic, messages, size, 1)
         if properties is not None and self.meters is not None:
             self.meters.put(topic, message_type(properties), messages, size)
+
+    def put_batch(self, topic: str, records: int, size: int) -> None:
+        """Count a record batch of a Kafka producer, `size` bytes in the log."""
+        of_users = self._totals[BROKER_PUT_NUMS_WITHOUT_SYSTEM_TOPIC]
+        before = of_users.value
+        self.put(topic, records, size, _NO_PROPERTIES)
+        self.batch_put_total += of_users.value - before
 
     def put_plain(self, topic: str, size: int) -> None:
         """Count one message of the normal type that a producer sent by itself, not in a batch."""

@@ -71,6 +71,7 @@ LATER = {
     "consume": "Consume TOPIC as a member of a group and print the messages.",
     "container": "Run a broker container, which runs each broker as its own process.",
     "controller": "Run a controller, which elects the masters of broker sets.",
+    "kafka": "Show groups, transactions, producers and records of a Kafka cluster, and find problems.",
     "migrate": "Migrate the broker groups of a running cluster from Apache's brokers to mqgateway, and back.",
     "perf": "Measure the throughput and latency of sends and consumption.",
     "pipeline": "Run Spark jobs on topics and stores.",
@@ -168,7 +169,7 @@ SUBJECTS = {
     "Messages": ("send", "consume", "tail", "message", "dlq", "timer", "transaction", "trace"),
     "Topics and groups": ("topic", "group", "offset"),
     "Cluster": ("cluster", "config", "access", "admin"),
-    "Diagnosis": ("top", "doctor", "perf"),
+    "Diagnosis": ("top", "doctor", "kafka", "perf"),
     "Stores, moves and jobs": ("store", "dump", "migrate", "pipeline"),
     "This tool": ("profile",),
 }

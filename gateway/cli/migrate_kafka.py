@@ -82,21 +82,22 @@ def kafka() -> None:
 def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: bool, **configs: str) -> None:
     """Inspect a Kafka cluster and write a plan of its migration.
 
-    Nothing is changed. PLAN has the topics with their settings, the groups and the access control lists; edit
-    it to leave some of them out.
+    Nothing is changed. PLAN has the topics with their settings, the groups, the access control lists and the
+    quotas; edit it to leave some of them out.
 
     Exit code 3: the output and PLAN name what differs at the target, and what is not moved.
     """
     from mqgateway.gateway.migration.kafka.plan import KafkaPlan
     from mqgateway.gateway.migration.kafka.survey import survey
 
-    sides = KafkaPlan(_addresses(source), _addresses(target), *_paths(configs))
+    sides = KafkaPlan(addresses_in(source), addresses_in(target), *_paths(configs))
     with errors_reported(), _clusters(sides) as (old, new):
         made = survey(old, new, topics)
         made.source_config, made.target_config = sides.source_config, sides.target_config
         write_file(path, made.encode())
     counts = {"topics": len(made.topics), "partitions": len(made.partitions())}
-    counts |= {"groups": len(made.groups), "acls": len(made.acls), "users": len(made.users)}
+    counts |= {"groups": len(made.groups) + len(made.share_groups), "acls": len(made.acls)}
+    counts |= {"users": len(made.users), "quotas": len(made.client_quotas)}
     if as_json:
         print_row({**counts, "problems": made.problems})
     else:
@@ -218,7 +219,7 @@ def _clusters(plan: KafkaPlan) -> Iterator[tuple[KafkaCluster, KafkaCluster]]:
     """Yield the source and the target of a plan."""
     from mqgateway.gateway.migration.kafka.cluster import KafkaCluster
 
-    source, target = _security(plan.source_config), _security(plan.target_config)
+    source, target = security_of(plan.source_config), security_of(plan.target_config)
     with (
         contextlib.closing(KafkaCluster(plan.source, source, ANSWER_SECONDS)) as old,
         contextlib.closing(KafkaCluster(plan.target, target, ANSWER_SECONDS)) as new,
@@ -226,7 +227,7 @@ def _clusters(plan: KafkaPlan) -> Iterator[tuple[KafkaCluster, KafkaCluster]]:
         yield old, new
 
 
-def _security(path: str) -> ClusterSecurity:
+def security_of(path: str) -> ClusterSecurity:
     """Return the connection settings of a properties file; plain TCP without one."""
     from mqgateway.gateway.migration.kafka.security import ClusterSecurity, read_security
     from mqgateway.gateway.mqadmin.connection import plain
@@ -242,7 +243,8 @@ def _paths(configs: dict[str, str]) -> tuple[str, str]:
     return source, target
 
 
-def _addresses(text: str) -> list[str]:
+def addresses_in(text: str) -> list[str]:
+    """Return the addresses in a text, which are separated by commas."""
     return [address.strip() for address in text.split(",") if address.strip()]
 
 

@@ -25,6 +25,7 @@ from mqgateway.engine.options import (
 )
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.options.controller import ControllerOptions
+from mqgateway.engine.options.relations import broken_relations
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.environment import tls_file
 from mqgateway.gateway.cli.sizes import assume_file_sizes
@@ -54,9 +55,12 @@ class BrokerSettings:
     def find_out(self, small_files: bool = False) -> None:
         """Fill in unset settings that depend on the machine: names, addresses, folders, lengths of files.
 
-        A new store gets `small_files` if set. Raises `ConfigError` if the store cannot be read.
+        A new store gets `small_files` if set. Raises `ConfigError` if settings contradict each other, or the
+        store cannot be read.
         """
         options = self.options
+        if problems := broken_relations(options.get):
+            raise ConfigError("\n".join(problems))
         name = socket.gethostname() or "DEFAULT_BROKER"
         options.assume("brokerName", name, "host name")
         options.assume("brokerIP1", default_advertise(local_addresses()), "local address")

@@ -58,3 +58,7 @@ class Coordination:
     def tick(self) -> None:
         """Do what is due."""
         self._coordinated.tick()
+
+    def stop(self) -> None:
+        """Answer what waits: the broker stops, and nothing is due any more."""
+        self.coordinator.stop()

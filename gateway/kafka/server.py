@@ -110,8 +110,10 @@ class KafkaServer:
             self._schedule.later(0, self._load)  # once the server is ready, which that would delay
 
     def stop(self) -> None:
-        """End its time; the connections end with the remoting server's."""
+        """End its time, and answer what waits; the connections end with the remoting server's."""
         self._schedule.stop()
+        if self._service is not None:
+            self._service.stop()
 
     def _load(self) -> None:
         """Load the modules, once."""

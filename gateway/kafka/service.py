@@ -123,3 +123,8 @@ class KafkaService:
         self._coordination.tick()
         self._transactions.tick()
         self._shares.tick()
+
+    def stop(self) -> None:
+        """Answer what waits for other clients: the broker stops, and nothing is due any more."""
+        self._coordination.stop()
+        self._shares.stop()

@@ -75,6 +75,10 @@ class ShareCoordination:
         self._dead_letters.tick()
         self.table.waiters.run(elapsed_millis(self._clock))
 
+    def stop(self) -> None:
+        """Answer the fetches that wait: the broker stops, and nothing is due any more."""
+        self.table.waiters.close()
+
     def settings(self, group: str) -> ShareGroupSettings:
         """See `ShareGroupSource`."""
         return self._coordinator.shares.settings(group)

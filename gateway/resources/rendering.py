@@ -6,7 +6,7 @@ the epoch.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mqgateway.gateway.cli.plain import escaped
@@ -21,27 +21,32 @@ def table(*names: str, nothing: str = "") -> Text:
     """The members of rows by these names, a column each; `nothing` is what stands there without rows."""
 
     def text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
-        found = [[row.get(name) for name in names] for row in rows]
-        if not found:
-            yield f"{nothing}\n" * bool(nothing)
-            return
-        columns = [
-            [_title(name), *(cell(name, value) for value in values)]
-            for name, values in zip(names, zip(*found, strict=True), strict=True)
-        ]
-        numeric = [
-            not name.endswith(_TIMES) and all(isinstance(row[at], int | float | None) for row in found)
-            for at, name in enumerate(names)
-        ]
-        widths = [max(map(len, column)) for column in columns]
-        for line in zip(*columns, strict=True):
-            words = (
-                word.rjust(width) if is_number else word.ljust(width)
-                for word, width, is_number in zip(line, widths, numeric, strict=True)
-            )
-            yield _GAP.join(words).rstrip() + "\n"
+        return lines(names, rows, nothing)
 
     return text
+
+
+def lines(names: Sequence[str], rows: Iterable[Row], nothing: str = "") -> Iterator[str]:
+    """Yield the lines of a table as `table` describes it."""
+    found = [[row.get(name) for name in names] for row in rows]
+    if not found:
+        yield f"{nothing}\n" * bool(nothing)
+        return
+    columns = [
+        [_title(name), *(cell(name, value) for value in values)]
+        for name, values in zip(names, zip(*found, strict=True), strict=True)
+    ]
+    numeric = [
+        not name.endswith(_TIMES) and all(isinstance(row[at], int | float | None) for row in found)
+        for at, name in enumerate(names)
+    ]
+    widths = [max(map(len, column)) for column in columns]
+    for line in zip(*columns, strict=True):
+        words = (
+            word.rjust(width) if is_number else word.ljust(width)
+            for word, width, is_number in zip(line, widths, numeric, strict=True)
+        )
+        yield _GAP.join(words).rstrip() + "\n"
 
 
 def listed(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:

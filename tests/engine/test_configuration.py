@@ -80,6 +80,7 @@ def test_without_a_file_a_change_counts_and_is_not_kept(path: str) -> None:
         ({"traceOn": "false", "nonsense": "1"}, ConfigError),
         ({"traceOn": "false", "defaultTopicQueueNums": "-1"}, ConfigError),
         ({"traceOn": "false", "storePathRootDir": "/elsewhere"}, ConfigError),
+        ({"traceOn": "false", "kafkaGroupShareSessionTimeoutMillis": "5000"}, ConfigError),
         ({"traceOn": "false", "configBlackList": ""}, ChangeForbidden),
     ],
 )
@@ -90,6 +91,17 @@ def test_all_or_nothing(changes: dict[str, str], error: type[Exception]) -> None
     assert world.options.trace_on is True
     assert world.kept == TEXT
     assert world.configuration.version.counter == 0
+
+
+def test_settings_that_contradict_each_other_can_be_changed_together_only() -> None:
+    world = World()
+    world.update(kafkaGroupShareSessionTimeoutMillis="5000", kafkaGroupShareHeartbeatIntervalMillis="1000")
+    assert world.options.kafka_group_share_session_timeout_millis == 5000
+    with pytest.raises(
+        ConfigError, match=r"=5000: must be less than kafkaGroupShareSessionTimeoutMillis=5000"
+    ):
+        world.configuration.reread([Setting("kafkaGroupShareHeartbeatIntervalMillis", "5000", 3, PATH)])
+    assert world.options.kafka_group_share_heartbeat_interval_millis == 1000
 
 
 def test_the_owner_may_close_more_settings() -> None:

@@ -12,6 +12,7 @@ CLOCKS = {"engine/clock.py"}
 WALL_TIME = {
     "engine/clock.py": "the clock itself",
     "engine/steady_clock.py": "where steady time begins, and how far the wall clock was set since",
+    "gateway/cli/kafka.py": "compared with when transactions started",
     "engine/cold_reads.py": "shown: when a group was first and last heard of",
     "gateway/kafka/coordinator_queue.py": "written: the times of records of coordinators",
     "gateway/kafka/delegation.py": "written: when tokens expire",

@@ -48,9 +48,10 @@ def connections(group: CoordinatedGroup) -> ConsumerConnection:
 def shared_progress(broker: Broker, group: str) -> dict[MessageQueue, OffsetWrapper]:
     """Return the progress of a share group, whose offsets are not in the broker's table of offsets.
 
-    An unknown lag counts as none.
+    An unknown lag counts as none. Records wait for a group without members too.
     """
-    found, name = coordinated_group(broker, group), broker.options.broker_name
+    found = None if broker.coordinated is None else broker.coordinated.group(group)
+    name = broker.options.broker_name
     table = {}
     for topic, partition, _, lag in () if found is None else found.shared:
         end = max(0, broker.store.readable_end(topic, partition))

@@ -170,7 +170,8 @@ class BatchOperations(BatchProducers):
         if result.status is not PUT_OK:
             raise failure(result.status, result.remark)
         if known is None:
-            self._broker.stats.put(topic, result.count, result.end_offset - result.physical_offset, {})
+            size = result.end_offset - result.physical_offset
+            self._broker.stats.put_batch(topic, result.count, size)
         appended = Appended(result.queue_offset, -1, self._broker.store.min_offset(topic, queue_id))
         return self._safe(result, logs, appended)
 

@@ -147,7 +147,7 @@ class DelegationTokenRequests:
         for one in self._tokens.all():
             yield
             if (owners is None or owners & one.viewers) and _may_see(call, one, self._access):
-                found.append(_described(call, one))
+                found.append(_described(call, one, _shows_secret(call, one, self._access)))
         return DescribeDelegationTokenResponse(ErrorCode.NONE, found)
 
     def _changed(
@@ -203,7 +203,7 @@ def _may_act_for(access: AccessAdministration | None, user: str, owner: str) -> 
 
 
 def _may_see(call: KafkaCall, one: OwnedToken, access: AccessAdministration | None) -> bool:
-    """Return True if a client may see a token. Who sees it has its secret, and can be its owner."""
+    """Return True if a client may see a token."""
     user = call.user or ""
     if user in one.viewers:
         return True
@@ -213,12 +213,18 @@ def _may_see(call: KafkaCall, one: OwnedToken, access: AccessAdministration | No
     return has_right and _may_act_for(access, user, one.owner)
 
 
+def _shows_secret(call: KafkaCall, one: OwnedToken, access: AccessAdministration | None) -> bool:
+    """Return True if a client that sees a token may see its secret, by which it could be the owner."""
+    user = call.user or ""
+    return user in one.viewers or access is None or access.shows_passwords(user)
+
+
 def _requester(call: KafkaCall, name: str) -> tuple[str, str]:
     """Return type and name of the requester of a token, as the version of a call has them."""
     return (USER, name) if call.version >= REQUESTERS_SINCE else ("", "")
 
 
-def _described(call: KafkaCall, one: OwnedToken) -> DescribedDelegationToken:
+def _described(call: KafkaCall, one: OwnedToken, shows_secret: bool) -> DescribedDelegationToken:
     token = one.token
     return DescribedDelegationToken(
         USER,
@@ -228,7 +234,7 @@ def _described(call: KafkaCall, one: OwnedToken) -> DescribedDelegationToken:
         token.expires,
         token.ends,
         token.token_id,
-        one.secret,
+        one.secret if shows_secret else b"",
         [DescribedDelegationTokenRenewer(USER, name) for name in token.renewers],
     )
 

@@ -74,10 +74,11 @@ class GroupConfigs:
             raise CreationRejected(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         for key, value in changes.items():
             _check(key, value)
-        if only_check:
-            return
         own = own_settings(self._operations, name)
         values = dict.fromkeys(own) | dict(changes) if replaces else dict(changes)
+        _check_heartbeats(group_defaults(self._operations.options), own | values)
+        if only_check:
+            return
         wanted = {f"+{PREFIX}{key}": value for key, value in values.items() if value is not None}
         gone = {f"-{PREFIX}{key}": "" for key, value in values.items() if value is None and key in own}
         if wanted or gone:
@@ -100,3 +101,14 @@ def _check(key: str, value: str | None) -> None:
     problem = None if value is None else row.problem(value)
     if problem is not None:
         raise CreationRejected(ErrorCode.INVALID_CONFIG, problem)
+
+
+def _check_heartbeats(defaults: Mapping[str, str], own: Mapping[str, str | None]) -> None:
+    """Check that members send heartbeats before they count as gone. Raises `CreationRejected`.
+
+    `own` are the group's settings after a change; None stands for the default.
+    """
+    for kind in ("consumer", "share"):
+        session, heartbeat = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+        if int(own.get(session) or defaults[session]) <= int(own.get(heartbeat) or defaults[heartbeat]):
+            raise CreationRejected(ErrorCode.INVALID_CONFIG, f"{session} must be greater than {heartbeat}.")

@@ -143,6 +143,16 @@ class Coordinator:
         self._deadlines.clear()
         self._works.clear()
 
+    def stop(self) -> None:
+        """Answer the members that wait for others, and refuse requests from now on: the broker stops.
+
+        Records that are being written are answered once they are.
+        """
+        self.is_loaded = False
+        for group in self.groups:
+            if isinstance(group, Group):
+                self._rebalances.refuse_waiting(group)
+
     def load(self) -> Iterator[bool]:
         """Read the log in steps; yield True if nothing can be done at once, because the log is not there yet.
 

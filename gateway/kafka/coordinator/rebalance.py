@@ -253,11 +253,15 @@ class Rebalances:
 
     def abandon(self, group: Group) -> None:
         """End a group that another broker coordinates now; requests of its members that wait are answered."""
+        self.refuse_waiting(group)
+        group.move(GroupState.DEAD, self._clock.millis())
+
+    def refuse_waiting(self, group: Group) -> None:
+        """Answer the requests of a group's members that wait: they have to look for the coordinator."""
         error = ErrorCode.NOT_COORDINATOR
         for member in tuple(group.members.values()):
             group.answer_join(member, JoinGroupResponse(error_code=error, member_id=member.id))
             group.answer_sync(member, SyncGroupResponse(error_code=error))
-        group.move(GroupState.DEAD, self._clock.millis())
 
     def _set(self, key: tuple[str, ...], delay: int, action: Action) -> None:
         self._deadlines.set(key, elapsed_millis(self._clock) + delay, action)

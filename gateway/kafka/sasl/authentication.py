@@ -9,6 +9,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.worker import Worker
+from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.delegation import OwnedToken
 from mqgateway.gateway.access.scram import SCRAM_MECHANISMS, ScramMechanism
 from mqgateway.gateway.access.throttling import Pause
@@ -62,7 +63,8 @@ class Authentication:
         self.user_of = user_of
         self.request_limit = options.kafka_max_request_size
         """Bytes of the largest request after authentication."""
-        self.mechanisms = _mechanisms(operations, worker, verify)
+        self.audit = Audit(options.audit_log_format)
+        self.mechanisms = _mechanisms(operations, worker, verify, self.audit)
         """The mechanisms that clients may use, by name."""
         self._session_limit = options.kafka_connections_max_reauth_millis
         self._now = operations.clock.millis
@@ -83,7 +85,7 @@ class Authentication:
 
 
 def _mechanisms(
-    operations: Operations, worker: Worker | None, verify: VerifyToken | None
+    operations: Operations, worker: Worker | None, verify: VerifyToken | None, audit: Audit
 ) -> Mapping[str, Mechanism]:
     """Return the mechanisms that the settings name and that are there."""
     access, authenticate = operations.access, operations.gate.authenticate
@@ -103,5 +105,5 @@ def _mechanisms(
     known: dict[str, Mechanism] = {"PLAIN": lambda client: PlainExchange(client, authenticate)}
     known |= {name: scram(mechanism) for name, mechanism in SCRAM_MECHANISMS.items()}
     if verify is not None:
-        known[MECHANISM] = lambda client: OAuthBearerExchange(client, verify, authenticate)
+        known[MECHANISM] = lambda client: OAuthBearerExchange(client, verify, authenticate, audit)
     return {name: known[name] for name in mechanism_names(operations.options) if name in known}

@@ -30,13 +30,16 @@ class AuthenticationFailed(Exception):
     """A failed exchange.
 
     `text` is for the client; None stands for the text that does not say why. The refusal is sent when `until`
-    fires, if given.
+    fires, if given. `is_logged` is True if the audit log has the refusal.
     """
 
-    def __init__(self, text: str | None = None, until: Deferred[None] | None = None) -> None:
+    def __init__(
+        self, text: str | None = None, until: Deferred[None] | None = None, *, is_logged: bool = False
+    ) -> None:
         super().__init__(text or "invalid credentials")
         self.text = text
         self.until = until
+        self.is_logged = is_logged
 
 
 class SaslExchange(Protocol):
@@ -53,9 +56,12 @@ class SaslClient(NamedTuple):
     address: str
     request: str
 
-    def claims(self, user: str, proof: Callable[[str], bool]) -> FrontEndCaller:
-        """Return the claim to be a user whose password the proof accepts."""
-        return FrontEndCaller(user, proof, self.address, self.request)
+    def claims(self, user: str, proof: Callable[[str], bool], token: str = "") -> FrontEndCaller:
+        """Return the claim to be a user whose password the proof accepts.
+
+        `token` is the id of the delegation token that stands for the user; an unknown one has no user.
+        """
+        return FrontEndCaller(user, proof, self.address, self.request, token=token)
 
 
 Mechanism = Callable[[SaslClient], SaslExchange]

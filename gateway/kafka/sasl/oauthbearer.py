@@ -7,7 +7,6 @@ fails. Standard: RFC 7628, KIP-255, KIP-768. Source: `OAuthBearerSaslServer`,
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Callable
 from typing import Final, NamedTuple
@@ -15,6 +14,7 @@ from typing import Final, NamedTuple
 from twisted.internet.defer import Deferred, fail
 from twisted.python.failure import Failure
 
+from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.errors import NotAdmitted
 from mqgateway.gateway.kafka.sasl.exchange import (
     Authenticate,
@@ -23,8 +23,6 @@ from mqgateway.gateway.kafka.sasl.exchange import (
     SaslStep,
 )
 from mqgateway.gateway.kafka.sasl.token_claims import AccessToken, InvalidToken
-
-log = logging.getLogger(__name__)
 
 MECHANISM: Final = "OAUTHBEARER"
 RESPONSE_SIZE_MAX: Final = 128 * 1024
@@ -60,9 +58,12 @@ def read_client_response(message: bytes) -> ClientResponse | None:
 
 
 class OAuthBearerExchange:
-    """See `exchange.SaslExchange`."""
+    """See `exchange.SaslExchange`. Tokens that `verify` refuses are written to the `audit` log."""
 
-    def __init__(self, client: SaslClient, verify: VerifyToken, authenticate: Authenticate) -> None:
+    def __init__(
+        self, client: SaslClient, verify: VerifyToken, authenticate: Authenticate, audit: Audit
+    ) -> None:
+        self._audit = audit
         self._client = client
         self._verify = verify
         self._authenticate = authenticate
@@ -71,7 +72,7 @@ class OAuthBearerExchange:
     def evaluate(self, token: bytes) -> Deferred[SaslStep]:
         """See `exchange.SaslExchange`."""
         if self._is_refused:
-            return fail(AuthenticationFailed(INVALID_TOKEN))
+            return fail(AuthenticationFailed(INVALID_TOKEN, is_logged=True))
         response = read_client_response(token)
         if response is None:
             return fail(AuthenticationFailed())
@@ -87,7 +88,9 @@ class OAuthBearerExchange:
         try:
             self._authenticate(self._client.claims(token.user, lambda _: True))
         except NotAdmitted as error:
-            raise AuthenticationFailed(f"Authentication failed: {error.message}", error.until) from error
+            raise AuthenticationFailed(
+                f"Authentication failed: {error.message}", error.until, is_logged=True
+            ) from error
         return SaslStep(b"", token.user, token.expires)
 
     def _refuse(self, failure: Failure) -> SaslStep:
@@ -95,6 +98,8 @@ class OAuthBearerExchange:
         if not isinstance(error, InvalidToken):
             assert error is not None
             raise error
-        log.info("%s: an access token is refused: %s", self._client.address, error)
+        # The client may leave without the confirmation by which its authentication fails.
+        client, reason = self._client, f"the access token is refused: {error}"
+        self._audit.authenticated("", client.address, client.request, reason)
         self._is_refused = True
         return SaslStep(INVALID_TOKEN.encode())

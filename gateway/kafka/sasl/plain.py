@@ -46,7 +46,7 @@ class PlainExchange:
             self._authenticate(self._client.claims(user, lambda secret: _is_equal(secret, password)))
         except NotAdmitted as error:
             raise AuthenticationFailed(
-                "Authentication failed: Invalid username or password", error.until
+                "Authentication failed: Invalid username or password", error.until, is_logged=True
             ) from error
         check_authorization_id(authorization_id, user)
         return SaslStep(b"", user)

@@ -83,11 +83,12 @@ class ScramExchange:
         signed = f"{first.bare},{begun.answer},{final.unproved}"
         is_valid = is_proved(self._mechanism, begun.credential, signed, final.proof)
         delegated, answer = begun.token, server_final(self._mechanism, begun.credential, signed)
-        user = first.user if delegated is None else delegated.owner
+        token_id = first.user if first.has_token else ""
+        user = first.user if not first.has_token else "" if delegated is None else delegated.owner
         try:
-            self._authenticate(self._client.claims(user, lambda _: is_valid))
+            self._authenticate(self._client.claims(user, lambda _: is_valid, token_id))
         except NotAdmitted as error:
-            raise AuthenticationFailed(None, error.until) from error
+            raise AuthenticationFailed(None, error.until, is_logged=True) from error
         if delegated is None:
             return SaslStep(answer, user)
         return SaslStep(answer, user, delegated.expires, has_token=True)

@@ -208,7 +208,7 @@ class SaslSession:
         return _encoded(header, answer)
 
     def _end(self, failure: Failure, header: RequestHeader) -> Deferred[Reply]:
-        failed = _failed(failure)
+        failed = self._failed(failure)
         text = failed.text or (
             f"Authentication failed during {'' if self.user is None else 're-'}authentication due to invalid "
             f"credentials with SASL mechanism {self._mechanism}"
@@ -217,8 +217,19 @@ class SaslSession:
         return self._close_late(_encoded(header, answer), text, failed.until)
 
     def _end_bare(self, failure: Failure) -> Deferred[Reply]:
-        failed = _failed(failure)
+        failed = self._failed(failure)
         return self._close_late(None, str(failed), failed.until)
+
+    def _failed(self, failure: Failure) -> AuthenticationFailed:
+        """Return the refusal of a failed exchange, and log it for the audit; raise any other exception."""
+        error = failure.value
+        if not isinstance(error, AuthenticationFailed):
+            assert error is not None
+            raise error
+        if not error.is_logged:
+            address = self._connection.address
+            self._terms.audit.authenticated(self.user or "", address, _AUTHENTICATE_NAME, str(error))
+        return error
 
     def _refused(self, name: str, reply: Reply, reason: str) -> DispatchOutcome:
         return DispatchOutcome(name, self._close_late(reply, reason, None), is_long=True)
@@ -241,15 +252,6 @@ class SaslSession:
 
 def _bare(step: SaslStep) -> Reply:
     return (step.token,)
-
-
-def _failed(failure: Failure) -> AuthenticationFailed:
-    """Return the refusal of a failed exchange; any other exception is raised again."""
-    error = failure.value
-    if isinstance(error, AuthenticationFailed):
-        return error
-    assert error is not None
-    raise error
 
 
 def _read(header: RequestHeader, reader: Reader) -> Any:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import Final
 
 from mqgateway.gateway.kafka.coordinator.deadlines import Deadlines
 from mqgateway.gateway.kafka.share_partitions.records import ShareKey
 
+_FOREVER: Final = 2**63
 Wake = Callable[[bool], None]
 """Resumes a fetch; called with True at the end of its time."""
 HasNews = Callable[[ShareKey], bool]
@@ -30,12 +32,16 @@ class ShareWaiters:
     def __init__(self) -> None:
         self._at: dict[ShareKey, dict[ShareWaiter, None]] = {}
         self._deadlines = Deadlines()
+        self._is_closed = False
 
     def __len__(self) -> int:
         return len(self._deadlines)
 
     def hold(self, waiter: ShareWaiter, deadline: int) -> None:
-        """Let a fetch wait until a deadline, ms of the steady clock."""
+        """Let a fetch wait until a deadline, ms of the steady clock. It is woken at once after `close`."""
+        if self._is_closed:
+            waiter.wake(True)
+            return
         for key in waiter.keys:
             self._at.setdefault(key, {})[waiter] = None
         self._deadlines.set(waiter, deadline, lambda: self._end(waiter, True))
@@ -59,6 +65,11 @@ class ShareWaiters:
     def run(self, now: int) -> None:
         """Wake the fetches whose time is up."""
         self._deadlines.run(now)
+
+    def close(self) -> None:
+        """Wake all fetches, as if their time were up, and let none wait any more."""
+        self._is_closed = True
+        self._deadlines.run(_FOREVER)
 
     def _end(self, waiter: ShareWaiter, is_late: bool) -> None:
         self.forget(waiter)

@@ -25,7 +25,7 @@ from mqgateway.gateway.migration.kafka.security import ClusterSecurity, Login, l
 from mqgateway.gateway.mqadmin.connection import SocketStream
 from mqgateway.gateway.runtime.name_servers import address_fault
 
-CLIENT_ID: Final = "mqgateway-migrate"
+CLIENT_ID: Final = "mqgateway"
 CONNECT_SECONDS: Final = 5.0
 OFFSET_COMMIT, OFFSET_FETCH = 8, 9
 NAMES_UNTIL: Final = {FETCH: 12, PRODUCE: 12, OFFSET_COMMIT: 9, OFFSET_FETCH: 9}

@@ -22,7 +22,8 @@ class KafkaPlan:
     """Addresses of both clusters, paths of the properties files to connect with, and what is moved.
 
     `topics` have `name`, `partitions` and `configs`; `acls` are rows of `access`. `users` are names with
-    SCRAM credentials, which cannot be read from Kafka.
+    SCRAM credentials, which cannot be read from Kafka. `share_groups` are moved with their start offsets, and
+    `client_quotas` are rows of `quotas`.
     """
 
     source: list[str]
@@ -31,8 +32,10 @@ class KafkaPlan:
     target_config: str = ""
     topics: list[dict[str, Any]] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
+    share_groups: list[str] = field(default_factory=list)
     acls: list[dict[str, Any]] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
+    client_quotas: list[dict[str, Any]] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
     def encode(self) -> bytes:

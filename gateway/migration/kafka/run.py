@@ -24,7 +24,9 @@ from mqgateway.gateway.migration.kafka.groups import (
     read_groups,
 )
 from mqgateway.gateway.migration.kafka.plan import KafkaPlan, KafkaProgress
+from mqgateway.gateway.migration.kafka.quotas import set_quotas
 from mqgateway.gateway.migration.kafka.reading import LATEST, offsets
+from mqgateway.gateway.migration.kafka.share_groups import set_share_offsets, share_offsets
 from mqgateway.gateway.migration.kafka.topics import (
     add_partitions,
     create_topic,
@@ -42,6 +44,7 @@ WITH_MEMBERS: Final = (
     ErrorCode.UNKNOWN_MEMBER_ID,
     ErrorCode.ILLEGAL_GENERATION,
     ErrorCode.REBALANCE_IN_PROGRESS,
+    ErrorCode.NON_EMPTY_GROUP,
 )
 
 
@@ -155,6 +158,7 @@ class Migration:
             raise MigrationError(
                 f"{min(unmatched)} of the target has more records than the source: {BEGIN_AGAIN}"
             )
+        self._move_share_groups()
         if self._held:
             held = ", ".join(f"{group} ({why})" for group, why in sorted(self._held.items()))
             raise MigrationError(f"offsets of these groups were not moved: {held}")
@@ -163,6 +167,9 @@ class Migration:
                 refusal := set_configs(self._target, topic.name, configs)
             ):
                 self._environment.report(topic.name, refusal)
+        # Not earlier: they would throttle the copy.
+        for refusal in set_quotas(self._target, self._plan.client_quotas):
+            self._environment.report("quotas", refusal)
         self._progress.is_finished = True
         self._environment.keep()
         self._environment.report("finished", "start the clients with the addresses of the target")
@@ -197,6 +204,22 @@ class Migration:
                 self._held[group] = "it has members at the target"
                 continue
             self._committed[group] = moved
+
+    def _move_share_groups(self) -> None:
+        """Set the start offsets of the plan's share groups at the target."""
+        for group in self._plan.share_groups:
+            starts: dict[Partition, int] = {}
+            for partition, one in share_offsets(self._source, group).items():
+                progress = self._progress.partitions.get(partition)
+                if progress is not None:
+                    starts[partition] = progress.offsets.target(one.start)
+            try:
+                if starts:
+                    set_share_offsets(self._target, group, starts)
+            except KafkaError as error:
+                if error.code not in WITH_MEMBERS:
+                    raise
+                self._held[group] = "it has members at the target"
 
     def _translated(
         self, group: str, found: dict[Partition, CommittedOffset]

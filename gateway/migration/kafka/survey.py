@@ -9,7 +9,9 @@ from mqgateway.gateway.migration.kafka.access import read_acls, scram_users
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
 from mqgateway.gateway.migration.kafka.groups import OFFSET_KINDS, read_groups
 from mqgateway.gateway.migration.kafka.plan import KafkaPlan
+from mqgateway.gateway.migration.kafka.quotas import read_quotas
 from mqgateway.gateway.migration.kafka.reading import EARLIEST, LATEST, offsets
+from mqgateway.gateway.migration.kafka.share_groups import SHARE
 from mqgateway.gateway.migration.kafka.topics import KafkaTopic, create_topic, read_topics
 
 
@@ -27,6 +29,8 @@ def survey(source: KafkaCluster, target: KafkaCluster, names: Sequence[str]) -> 
     for group in read_groups(source):
         if group.kind in OFFSET_KINDS:
             plan.groups.append(group.name)
+        elif group.kind == SHARE:
+            plan.share_groups.append(group.name)
         else:
             plan.problems.append(f"{group.name} is a {group.kind} group: its state is not moved")
     try:
@@ -34,6 +38,10 @@ def survey(source: KafkaCluster, target: KafkaCluster, names: Sequence[str]) -> 
         plan.users = scram_users(source)
     except ClientError as error:
         plan.problems.append(f"access control is not moved: {error}")
+    try:
+        plan.client_quotas = read_quotas(source)
+    except ClientError as error:
+        plan.problems.append(f"quotas are not moved: {error}")
     if plan.users:
         plan.problems += _user_problems(target, plan.users)
     return plan

@@ -67,6 +67,15 @@ def test_drain_with_a_sending_client_ends_at_the_timeout() -> None:
     assert drained == [None]
 
 
+def test_drain_does_not_wait_for_producers_of_record_batches() -> None:
+    world = world_with_another(drain_timeout_millis=LONG)
+    drained = drain(world.service)
+    for _ in range(8):
+        world.service.broker.stats.put_batch("T", 1, 100)
+        world.net.settle(1)
+    assert drained == [None]
+
+
 def test_drain_can_be_cancelled() -> None:
     world = world_with_another(drain_timeout_millis=LONG)
     cut: list[Any] = []

@@ -73,6 +73,17 @@ def test_new_role_brings_the_next_tick_forward(scene: Scene) -> None:
     assert len(scene.wait(0.01)) == 1
 
 
+def test_broker_that_is_no_master_any_more_answers_held_pulls_once(scene: Scene) -> None:
+    answered: list[int] = []
+    state: Any = scene.memory.broker.consume
+    state.answer_due = lambda elapsed, store: answered.append(elapsed)
+    scene.periodic_work.start()
+    scene.wait(0.2)
+    scene.memory.broker.role.become(RoleKind.SLAVE, broker_id=1)
+    scene.wait(1)
+    assert [elapsed for elapsed in answered if elapsed == 1 << 62] == [1 << 62]
+
+
 def test_ticks_run_only_between_start_and_stop(scene: Scene) -> None:
     assert scene.wait(1) == []
     scene.periodic_work.start()
@@ -132,8 +143,11 @@ def test_stopping_broker_answers_all_held_requests(scene: Scene) -> None:
     scene.periodic_work.start()
     scene.wait(0.2)
     assert scene.elapsed < 1 << 60
-    scene.periodic_work.is_stopping = True
-    scene.wait(0.5)
+    while not scene.wait(0.001):
+        pass
+    assert scene.wait(0.05) == []
+    scene.periodic_work.begin_stop()
+    assert len(scene.wait(0.01)) == 1
     assert scene.elapsed == 1 << 62
 
 

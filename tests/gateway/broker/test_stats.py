@@ -98,6 +98,16 @@ def test_system_topics_of_this_broker_are_left_out_of_the_totals_of_users() -> N
     assert (stats.put_total, stats.get_total) == (1, 0)
 
 
+def test_records_of_batches_are_counted_among_all_messages() -> None:
+    stats = BrokerStats(BrokerOptions(), NOON, lambda topic: topic == "__consumer_offsets")
+    stats.put("T", 2, 10)
+    stats.put_batch("T", 3, 30)
+    stats.put_batch("__consumer_offsets", 4, 40)
+    assert (stats.put_total, stats.batch_put_total) == (5, 3)
+    item = stats.item(TOPIC_PUT_NUMS, "T")
+    assert item is not None and item.value == 5
+
+
 def test_unknown_count_has_no_item(stats: BrokerStats) -> None:
     assert stats.item(TOPIC_PUT_NUMS, "T") is None
     assert stats.item("NO_SUCH_NAME", "T") is None

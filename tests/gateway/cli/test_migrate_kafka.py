@@ -54,7 +54,7 @@ def test_cluster_is_moved(two: Clusters, tmp_path: Path) -> None:
     planned = run("plan", path, "--from", SOURCE, "--to", TARGET)
     assert (planned.exit_code, planned.stdout) == (
         0,
-        "1 topics  1 partitions  0 groups  0 acls  0 users\n",
+        "1 topics  1 partitions  0 groups  0 acls  0 users  0 quotas\n",
     ), planned.output
     assert run("verify", path).stdout == "a-0  it was not copied\n"
     copied = run("run", path, "--once")

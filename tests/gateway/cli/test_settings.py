@@ -148,6 +148,17 @@ def test_the_listing_shows_value_and_origin() -> None:
     assert rows["flushDiskType"]["origin"] == "default"
 
 
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    settings = BrokerSettings()
+    settings.options.set("kafkaGroupConsumerHeartbeatIntervalMillis", "45000")
+    with pytest.raises(ConfigError) as caught:
+        settings.find_out()
+    assert str(caught.value) == (
+        "kafkaGroupConsumerHeartbeatIntervalMillis=45000: must be less than "
+        "kafkaGroupConsumerSessionTimeoutMillis=45000; change one of them"
+    )
+
+
 def test_unreadable_store_is_reported(tmp_path: Path) -> None:
     root = tmp_path / "store"
     root.mkdir()

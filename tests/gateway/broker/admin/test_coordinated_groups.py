@@ -42,3 +42,11 @@ def test_progress_of_a_share_group_is_that_of_its_partitions() -> None:
     every = GetConsumeStatsInBrokerHeader(is_order=False)
     found = broker.json(RequestCode.GET_BROKER_CONSUME_STATS, every)["consumeStatsList"]
     assert any(one.get("K") for one in found)
+
+
+def test_records_wait_for_a_share_group_without_members_too() -> None:
+    broker = AdminBroker()
+    broker.broker.tables.groups.put(SubscriptionGroupConfig("K"))
+    broker.broker.coordinated = OneGroup("K", kafka_group("share", "Empty", assigned=(), shared=2))
+    asked = GetConsumeStatsRequestHeader(consumer_group="K")
+    assert "T" in str(broker.json(RequestCode.GET_CONSUME_STATS, asked)["offsetTable"])

@@ -9,7 +9,16 @@ import pytest
 
 from mqgateway.gateway.access.bindings import ANY_HOST, Binding
 from mqgateway.gateway.access.operations import AclOperation
-from mqgateway.gateway.access.policies import Decision, ResourceType, literal
+from mqgateway.gateway.access.policies import (
+    EVERYTHING,
+    Action,
+    Decision,
+    Policy,
+    PolicyEntry,
+    PolicyType,
+    ResourceType,
+    literal,
+)
 from mqgateway.gateway.access.users import User, UserType
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode as E
 from mqgateway.gateway.kafka.codec.messages.create_delegation_token_request import (
@@ -115,6 +124,21 @@ def test_wrong_secret_unknown_token_and_another_key_are_refused() -> None:
         assert log_in(scene, made)[1].error_code == E.SASL_AUTHENTICATION_FAILED
 
 
+def test_refused_tokens_are_in_the_audit_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "mqgateway.audit")
+    with kafka_scene(**TOKENS) as scene:
+        made = scene.client(user="alice").ask(CreateDelegationTokenRequest())
+        caplog.clear()
+        known, made.hmac = made.token_id, b"wrong"
+        log_in(scene, made)
+        made.token_id = "unknown"
+        log_in(scene, made)
+    wrong, unknown = (one.getMessage() for one in caplog.records if one.name == "mqgateway.audit")
+    assert f"user=alice token={known} " in wrong and 'reason="check signature failed."' in wrong
+    assert "event=authentication token=unknown " in unknown
+    assert 'reason="the delegation token is unknown or has expired."' in unknown
+
+
 def test_client_with_a_token_may_ask_nothing_about_tokens() -> None:
     with kafka_scene(**TOKENS) as scene:
         client, _ = log_in(scene, scene.client(user="alice").ask(CreateDelegationTokenRequest()))
@@ -164,6 +188,22 @@ def test_tokens_are_seen_by_owner_renewers_and_users_with_a_right() -> None:
         allow(scene, "bob", ResourceType.DELEGATION_TOKEN, second, AclOperation.DESCRIBE)
         allow(scene, "carol", ResourceType.USER, "User:alice", AclOperation.DESCRIBE_TOKENS)
         assert token_ids(bob) == [first, second] == token_ids(carol)
+
+
+def test_secret_is_shown_to_owner_renewers_and_super_users_only() -> None:
+    with kafka_scene(**TOKENS) as scene:
+        scene.users.put(User("root", PASSWORD, UserType.SUPER))
+        clients = {name: scene.client(user=name) for name in ("alice", "bob", "carol", "root")}
+        secret = clients["alice"].ask(owned("", "bob")).hmac
+        entry = PolicyEntry(EVERYTHING, (Action.GET,), Decision.ALLOW)
+        access = scene.operations.access
+        assert access is not None
+        access.update_acl("carol", {PolicyType.CUSTOM: Policy([entry])})
+        shown = {
+            name: [one.hmac for one in client.ask(DescribeDelegationTokenRequest(None)).tokens]
+            for name, client in clients.items()
+        }
+        assert shown == {"alice": [secret], "bob": [secret], "carol": [b""], "root": [secret]}
 
 
 def test_requester_sees_a_token_for_another_user() -> None:

@@ -99,6 +99,22 @@ def test_wrong_settings_are_refused(change: tuple[str, int, str], message: str) 
     assert (result.error_code, result.error_message) == (E.INVALID_CONFIG, message)
 
 
+@pytest.mark.parametrize("kind", ["consumer", "share"])
+def test_session_timeout_must_be_greater_than_the_heartbeat_interval(kind: str) -> None:
+    session, heartbeats = f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms"
+    kafka = KafkaBroker(
+        options={
+            f"kafka_group_{kind}_heartbeat_interval_millis": 45_000,
+            f"kafka_group_{kind}_session_timeout_millis": 60_000,
+        }
+    )
+    result = changed(kafka, (session, SET, "45000"), checks=True)
+    assert result.error_code == E.INVALID_CONFIG
+    assert result.error_message == f"{session} must be greater than {heartbeats}."
+    assert changed(kafka, (session, SET, "45000"), (heartbeats, SET, "5000")).error_code == E.NONE
+    assert changed(kafka, (heartbeats, DELETE, None)).error_code == E.INVALID_CONFIG
+
+
 def test_group_needs_a_name() -> None:
     kafka = KafkaBroker()
     assert described(kafka, "").error_message == "Group name must not be empty"

@@ -97,6 +97,21 @@ def test_refused_token_is_answered_with_an_error_that_the_client_confirms(tmp_pa
             assert not is_served(client) and client.lost
 
 
+def test_refused_tokens_are_in_the_audit_log_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO", "mqgateway.audit")
+    with scene_with_tokens(tmp_path) as scene:
+        client = scene.stranger()
+        log_in(client, token(scene, seconds=-60))
+        client.ask(SaslAuthenticateRequest(b"\x01"))
+        log_in(scene.stranger(), token(scene, "carol"))
+        log_in(scene.stranger(), token(scene), "bob")
+    expired, unknown, other = (one.getMessage() for one in caplog.records if one.name == "mqgateway.audit")
+    assert "request=SaslAuthenticate decision=deny " in expired
+    assert 'reason="the access token is refused: ' in expired
+    assert "user=carol " in unknown and "is not found" in unknown
+    assert "authorization id (bob)" in other
+
+
 def test_second_token_of_an_exchange_is_not_looked_at(tmp_path: Path) -> None:
     with scene_with_tokens(tmp_path) as scene:
         client = scene.stranger()

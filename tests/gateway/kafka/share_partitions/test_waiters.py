@@ -30,6 +30,17 @@ def test_a_waiter_is_woken_once_by_a_change_or_by_time() -> None:
     assert (len(woken), len(waiters)) == (3, 0)
 
 
+def test_closing_wakes_all_waiters_and_later_ones_at_once() -> None:
+    waiters = ShareWaiters()
+    woken: list[tuple[str, bool]] = []
+    for name, keys in (("a", (ONE, TWO)), ("b", ())):
+        waiters.hold(ShareWaiter(keys, always, lambda is_late, name=name: woken.append((name, is_late))), 100)
+    waiters.close()
+    assert (woken, len(waiters)) == ([("a", True), ("b", True)], 0)
+    waiters.hold(ShareWaiter((ONE,), always, lambda is_late: woken.append(("c", is_late))), 100)
+    assert (woken[2:], len(waiters)) == ([("c", True)], 0)
+
+
 def test_a_forgotten_waiter_is_not_woken() -> None:
     waiters = ShareWaiters()
     woken: list[bool] = []

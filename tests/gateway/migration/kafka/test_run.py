@@ -11,11 +11,14 @@ from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request imp
     ConsumerGroupHeartbeatRequest,
 )
 from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import OffsetFetchRequest
+from mqgateway.gateway.kafka.codec.messages.share_group_heartbeat_request import ShareGroupHeartbeatRequest
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.migration.kafka.cluster import Partition
 from mqgateway.gateway.migration.kafka.connection import KafkaError
 from mqgateway.gateway.migration.kafka.groups import CommittedOffset, commit_offsets, committed_offsets
+from mqgateway.gateway.migration.kafka.quotas import read_quotas, set_quotas
 from mqgateway.gateway.migration.kafka.run import GROUPS_SECONDS, PAUSES
+from mqgateway.gateway.migration.kafka.share_groups import ShareOffset, set_share_offsets, share_offsets
 from mqgateway.gateway.migration.kafka.topics import add_partitions, read_topics
 from mqgateway.gateway.migration.plan import MigrationError
 from tests.support.gateway.kafka.requests import end_transaction, in_transaction
@@ -266,3 +269,37 @@ def test_run_without_topics_waits_between_passes(monkeypatch: pytest.MonkeyPatch
         with pytest.raises(KeyboardInterrupt):
             run.follow(until_caught_up=False)
         assert waited == [GROUPS_SECONDS]
+
+
+def test_finish_moves_quotas_and_start_offsets_of_share_groups() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        in_transaction(two.source.scene, two.source.client, 1000, b"x", b"y")
+        end_transaction(two.source.scene, 1000, is_commit=False)
+        two.source.produce("a", b"1", b"2")
+        partition = Partition("a", 0)
+        set_share_offsets(two.source.cluster, "shared", {partition: 4})
+        quotas = [{"entity": {"user": "alice"}, "values": {"producer_byte_rate": 1000.0}}]
+        assert set_quotas(two.source.cluster, quotas) == []
+        plan = two.plan()
+        assert (plan.share_groups, plan.client_quotas, plan.problems) == (["shared"], quotas, [])
+        run = two.migration(plan)
+        run.prepare()
+        run.follow(until_caught_up=True)
+        assert read_quotas(two.target.cluster) == []
+        run.finish()
+        assert share_offsets(two.target.cluster, "shared") == {partition: ShareOffset(1, 1)}
+        assert read_quotas(two.target.cluster) == quotas
+
+
+def test_finish_is_refused_while_a_share_group_has_members_at_the_target() -> None:
+    with kafka_clusters() as two:
+        two.source.create("a")
+        two.source.produce("a", b"1")
+        set_share_offsets(two.source.cluster, "shared", {Partition("a", 0): 1})
+        run = two.migration(two.plan())
+        run.prepare()
+        request = ShareGroupHeartbeatRequest("shared", "m", 0, subscribed_topic_names=("a",))
+        assert two.target.client.ask(request).error_code == ErrorCode.NONE
+        with pytest.raises(MigrationError, match="shared \\(it has members at the target\\)"):
+            run.finish()
