@@ -13,6 +13,7 @@ PAGES = (
     "groups",
     "groups/Billing",
     "messages?how=topic&topic=Orders",
+    "groups/Billing?show=diagnosis",
     "messages?how=key",
     "messages?how=id",
     "dead-letters",

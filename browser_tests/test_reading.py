@@ -53,3 +53,19 @@ def test_palette_opens_a_group_by_keyboard(visitor: Visitor) -> None:
     assert not visitor.barriers()
     keys.press("Enter")
     visitor.page.wait_for_url("**#/groups/Billing")
+
+
+def test_messages_are_filtered_by_an_expression_and_saved_whole(visitor: Visitor) -> None:
+    page = visitor.page
+    visitor.visit("messages")
+    visitor.fill(topic="Orders", expression="KEYS = 'o3' OR KEYS =")
+    visitor.send()
+    visitor.sees("expression, character 22: ")
+    visitor.fill(topic="Orders", expression="KEYS = 'o3' OR KEYS = 'o4'")
+    visitor.send()
+    visitor.sees("found: 2")
+    with page.expect_download() as download:
+        visitor.press("Download as JSON lines")
+    saved = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
+    assert sorted(one["properties"]["KEYS"] for one in saved) == ["o3", "o4"]
+    assert json.loads(saved[0]["body"]).keys() == {"order", "amount"}

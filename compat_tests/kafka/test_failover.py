@@ -21,6 +21,8 @@ from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.servers import HOST
 
 CLIENT = "java-4.4.0"
+FLIGHT = 500
+"""Records that are sent without waiting: a kill finds batches in flight."""
 KILLS = 2
 SECONDS = 240
 KNOWN_SECONDS = 120

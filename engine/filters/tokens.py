@@ -42,10 +42,14 @@ _KINDS = {"floating": FLOATING_POINT, "decimal": DECIMAL, "string": STRING}
 
 
 class ExpressionError(FilterError):
-    """An unusable expression; `position` is counted from 0, and contained in the text."""
+    """An unusable expression; `position` is counted from 0, and contained in the text.
+
+    `reason` is the text without the name of RocketMQ's exception.
+    """
 
     def __init__(self, cause: str, text: str, position: int) -> None:
         super().__init__(f"{cause}: {text}")
+        self.reason = text
         self.position = position
 
 

@@ -303,11 +303,17 @@ class Policy:
         The order is the exact name, the longest prefix, all resources of the type, everything. So the number
         of lookups does not grow with the number of entries. RocketMQ: `comparePolicyEntries`.
         """
-        for candidate in self._candidates.of(resource):
-            entry = self.entries.get(candidate)
-            if entry is not None and entry.covers(actions, ip):
+        for entry in self.matching(resource):
+            if entry.covers(actions, ip):
                 return entry
         return None
+
+    def matching(self, resource: Resource) -> Iterator[PolicyEntry]:
+        """Yield the entries whose resource matches, most specific first."""
+        for candidate in self._candidates.of(resource):
+            entry = self.entries.get(candidate)
+            if entry is not None:
+                yield entry
 
 
 class BindingPolicy(Policy):
@@ -332,13 +338,17 @@ class BindingPolicy(Policy):
     def deciding(self, resource: Resource, operation: AclOperation, ip: str) -> PolicyEntry | None:
         """Return an entry that denies an operation, else one that allows it, None if there is neither."""
         allowing = None
-        for candidate in self._candidates.of(resource):
-            for entry in self._by_resource.get(candidate, ()):
-                if entry.covers_operation(operation, ip):
-                    if entry.denies:
-                        return entry
-                    allowing = allowing or entry
+        for entry in self.matching(resource):
+            if entry.covers_operation(operation, ip):
+                if entry.denies:
+                    return entry
+                allowing = allowing or entry
         return allowing
+
+    def matching(self, resource: Resource) -> Iterator[PolicyEntry]:
+        """Yield the entries whose resource matches, most specific first."""
+        for candidate in self._candidates.of(resource):
+            yield from self._by_resource.get(candidate, ())
 
 
 NO_BINDINGS = BindingPolicy(())

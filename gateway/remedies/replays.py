@@ -31,6 +31,14 @@ DELIVERY_PROPERTIES: Final = frozenset(
         message.PROPERTY_REAL_TOPIC,
         message.PROPERTY_RECONSUME_TIME,
         message.PROPERTY_RETRY_TOPIC,
+        message.PROPERTY_TIMER_DELAY_MS,
+        message.PROPERTY_TIMER_DELAY_SEC,
+        message.PROPERTY_TIMER_DELIVER_MS,
+        message.PROPERTY_TIMER_DEL_UNIQKEY,
+        message.PROPERTY_TIMER_DEQUEUE_MS,
+        message.PROPERTY_TIMER_ENQUEUE_MS,
+        message.PROPERTY_TIMER_OUT_MS,
+        message.PROPERTY_TIMER_ROLL_TIMES,
         message.PROPERTY_TRACE_SWITCH,
         message.PROPERTY_TRANSACTION_PREPARED,
         message.PROPERTY_UNIQ_KEY,
@@ -40,7 +48,7 @@ DELIVERY_PROPERTIES: Final = frozenset(
 """Properties that servers and clients set for one delivery of a message; a copy gets its own."""
 
 PROPERTY_REPLAY_OF: Final = "REPLAY_OF"
-"""Ours: the id of the dead letter that a message is a copy of."""
+"""Ours: the id of the message, mostly a dead letter, that a message is a copy of."""
 
 
 class ReplayRefused(Exception):
@@ -67,7 +75,7 @@ def origin_of(properties: Mapping[str, str]) -> str | None:
 
 
 def copied_properties(properties: Mapping[str, str], target: str, message_id: str) -> dict[str, str]:
-    """Return the properties of a copy, for the topic `target`, of the dead letter with this id.
+    """Return the properties of a copy, for the topic `target`, of the message with this id.
 
     In a retry topic the copy names its topic of origin, under which consumers get it.
     """

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mqgateway.gateway.broker.operations import Principal, Use
 from mqgateway.gateway.runtime.schedule import Schedule
-from mqgateway.gateway.web.lags import GroupLags
+from mqgateway.gateway.web.histories import Histories
 from mqgateway.gateway.web.rings import Rings
 from mqgateway.gateway.web.route import ApiError
+from mqgateway.gateway.web.table_cache import TableCache
 
 if TYPE_CHECKING:
     from mqgateway.engine.clock import Clock
@@ -53,7 +54,7 @@ class ConsoleFigures(NamedTuple):
 
 class Console:
     """The console of a broker. `server` has the broker's connections; `name_server` is that of the same
-    process, if there is one."""
+    process, if there is one. `lags` and `topics` are the histories of groups and topics."""
 
     def __init__(
         self,
@@ -71,7 +72,9 @@ class Console:
         self.clock = clock
         self.name_server = name_server
         self.rings = Rings(SERIES)
-        self.lags = GroupLags()
+        self.lags = Histories("lag", ("consumed",))
+        self.topics = Histories("messages", ("in", "bytes"))
+        self.tables = TableCache(clock.monotonic)
         self.audit: deque[dict[str, Any]] = deque(maxlen=AUDITED_MAX)
         self.resets: OrderedDict[int, Reset] = OrderedDict()
         self._next_reset = 1

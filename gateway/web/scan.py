@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from mqgateway.engine.filters import Expression
 from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_TAGS, StoredMessage
 from mqgateway.gateway.web.messages import body_of
 from mqgateway.gateway.web.route import ApiError
@@ -35,6 +36,7 @@ class SearchCriteria:
     key: str = ""
     property: str = ""
     text: str = ""
+    expression: Expression | None = None
     newest_first: bool = True
 
     def fits(self, message: StoredMessage) -> bool:
@@ -48,6 +50,8 @@ class SearchCriteria:
             name, _, value = self.property.partition("=")
             if name not in properties or (value and properties[name] != value):
                 return False
+        if self.expression is not None and not self.expression.matches(properties):
+            return False
         return not self.text or self.text.encode() in body_of(message)
 
 

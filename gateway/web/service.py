@@ -23,7 +23,7 @@ from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.runtime.version import installed_version
-from mqgateway.gateway.web import lags
+from mqgateway.gateway.web import histories
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.entrance import Entrance
 from mqgateway.gateway.web.guard import Guard
@@ -96,19 +96,24 @@ class ConsoleService:
             return
         self._schedule.every(STEP_SECONDS, STEP_SECONDS, self.console.sample)
         log.info("the console is served at http://%s:%d/", self._host, self._listening.getHost().port)
-        self._schedule.every(lags.STEP_SECONDS, lags.STEP_SECONDS, self._watch_groups)
+        self._schedule.every(histories.STEP_SECONDS, histories.STEP_SECONDS, self._watch)
         self._schedule.later(0, self._load_ahead)
 
-    def _watch_groups(self) -> None:
-        """Take a sample of the groups, unless the one before is not finished."""
-        from mqgateway.gateway.web.lag_watch import watch_groups
-
+    def _watch(self) -> None:
+        """Take a sample of groups and topics, unless the one before is not finished."""
         if self._watching is None:
-            self._watching = Deferred.fromCoroutine(watch_groups(self.console))
+            self._watching = Deferred.fromCoroutine(self._sample())
             self._watching.addErrback(
-                lambda failure: log.error("no sample of groups", exc_info=failure.value)
+                lambda failure: log.error("no sample of groups and topics", exc_info=failure.value)
             )
             self._watching.addBoth(self._watched)
+
+    async def _sample(self) -> None:
+        from mqgateway.gateway.web.lag_watch import watch_groups
+        from mqgateway.gateway.web.topic_watch import watch_topics
+
+        await watch_groups(self.console)
+        await watch_topics(self.console)
 
     def _watched(self, _: object) -> None:
         self._watching = None

@@ -7,7 +7,8 @@ the lookup fails. RocketMQ: `BrokerOuterAPI.refreshMetadata`, `RpcClientImpl`.
 from __future__ import annotations
 
 import logging
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
 from twisted.python.failure import Failure
@@ -16,9 +17,25 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.options import BrokerOptions, load_properties
 from mqgateway.gateway.broker.cluster.name_servers import NameServers, accepted
-from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo, KVTable
+from mqgateway.gateway.codec.bodies import (
+    BrokerData,
+    ClusterInfo,
+    ConsumerConnection,
+    ConsumeStats,
+    HARuntimeInfo,
+    KVTable,
+    SubscriptionGroupWrapper,
+    TopicConfigSerializeWrapper,
+    TopicStatsTable,
+)
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.headers import (
+    GetConsumerConnectionListRequestHeader,
+    GetConsumeStatsRequestHeader,
+    GetTopicStatsInfoRequestHeader,
+)
 from mqgateway.gateway.remoting.call import RequestError
 from mqgateway.gateway.remoting.client import Ask
 
@@ -69,18 +86,71 @@ class BrokerDirectory:
             lambda answer: {one.key: one.value for one in load_properties(answer.body, address)}
         )
 
-    def _ask_address(self, address: str, code: RequestCode) -> Deferred[RemotingCommand]:
-        """Send a request to a broker. Fails with `RequestError` without an answer, and for a refusal."""
+    def topics(self, address: str) -> Deferred[dict[str, dict[str, Any]]]:
+        """Return the topics of a broker as JSON, by name. Fails with `RequestError`, and with `BodyError`."""
+        asked = self._ask_address(address, RequestCode.GET_ALL_TOPIC_CONFIG)
+        return asked.addCallback(
+            lambda answer: TopicConfigSerializeWrapper.decode(answer.body).topic_config_table
+        )
+
+    def groups_of(self, address: str) -> Deferred[dict[str, dict[str, Any]]]:
+        """Return the consumer groups of a broker as JSON, by name. Fails like `topics`."""
+        asked = self._ask_address(address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
+        return asked.addCallback(
+            lambda answer: SubscriptionGroupWrapper.decode(answer.body).subscription_group_table
+        )
+
+    def topic_stats(self, address: str, topic: str) -> Deferred[TopicStatsTable]:
+        """Return the queues of a topic at a broker. Fails like `topics`."""
+        header = GetTopicStatsInfoRequestHeader(topic=topic)
+        asked = self._ask_address(address, RequestCode.GET_TOPIC_STATS_INFO, header)
+        return asked.addCallback(lambda answer: TopicStatsTable.decode(answer.body))
+
+    def consume_stats(self, address: str, group: str) -> Deferred[ConsumeStats]:
+        """Return the progress of a group at a broker. Fails like `topics`."""
+        header = GetConsumeStatsRequestHeader(consumer_group=group)
+        asked = self._ask_address(address, RequestCode.GET_CONSUME_STATS, header)
+        return asked.addCallback(lambda answer: ConsumeStats.decode(answer.body))
+
+    def members(self, address: str, group: str) -> Deferred[list[str]]:
+        """Return the client ids of the members of a group at a broker. Fails like `topics`."""
+
+        def read(answer: RemotingCommand) -> list[str]:
+            if answer.code == ResponseCode.CONSUMER_NOT_ONLINE:
+                return []
+            return [one.client_id for one in ConsumerConnection.decode(answer.body).connection_set]
+
+        header = GetConsumerConnectionListRequestHeader(consumer_group=group)
+        expected = (ResponseCode.SUCCESS, ResponseCode.CONSUMER_NOT_ONLINE)
+        asked = self._ask_address(address, RequestCode.GET_CONSUMER_CONNECTION_LIST, header, expected)
+        return asked.addCallback(read)
+
+    def replication(self, address: str) -> Deferred[HARuntimeInfo]:
+        """Return the state of the replicas of a master. Fails like `topics`."""
+        asked = self._ask_address(address, RequestCode.GET_BROKER_HA_STATUS)
+        return asked.addCallback(lambda answer: HARuntimeInfo.decode(answer.body))
+
+    def _ask_address(
+        self,
+        address: str,
+        code: RequestCode,
+        header: Header | None = None,
+        expected: Sequence[ResponseCode] = (ResponseCode.SUCCESS,),
+    ) -> Deferred[RemotingCommand]:
+        """Send a request to a broker.
+
+        Fails with `RequestError` without an answer, and for one with another code than those expected.
+        """
 
         def answered(answer: RemotingCommand) -> RemotingCommand:
-            if answer.code != ResponseCode.SUCCESS:
+            if answer.code not in expected:
                 raise _failed(f"the broker answers {answer.code}, {answer.remark}")
             return answer
 
         def unanswered(failure: Failure) -> NoReturn:
             raise _failed(f"the broker does not answer: {failure.value}")
 
-        command = RemotingCommand.request(code)
+        command = RemotingCommand.request(code, header)
         asked = maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
         return asked.addCallbacks(answered, unanswered)
 

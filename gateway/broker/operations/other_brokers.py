@@ -5,11 +5,14 @@ Requests are read-only, and signed as the broker's own. Callers name addresses t
 
 from __future__ import annotations
 
+from typing import Any
+
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations.gate import Gate, Permit
 from mqgateway.gateway.broker.operations.uses import Use
+from mqgateway.gateway.codec.bodies import ConsumeStats, HARuntimeInfo, TopicStatsTable
 
 
 class OtherBrokerOperations:
@@ -31,3 +34,33 @@ class OtherBrokerOperations:
         """Return the settings of a broker by name; brokers hide their secrets."""
         self._gate.enter(permit, Use.QUERY)
         return self._broker.cluster.broker_directory.settings(address)
+
+    def topics(self, permit: Permit, address: str) -> Deferred[dict[str, dict[str, Any]]]:
+        """Return the topics of a broker as JSON, by name."""
+        self._gate.enter(permit, Use.QUERY)
+        return self._broker.cluster.broker_directory.topics(address)
+
+    def groups(self, permit: Permit, address: str) -> Deferred[dict[str, dict[str, Any]]]:
+        """Return the consumer groups of a broker as JSON, by name."""
+        self._gate.enter(permit, Use.QUERY)
+        return self._broker.cluster.broker_directory.groups_of(address)
+
+    def topic_stats(self, permit: Permit, address: str, topic: str) -> Deferred[TopicStatsTable]:
+        """Return the queues of a topic at a broker: ends, and times of last messages."""
+        self._gate.enter(permit, Use.QUERY)
+        return self._broker.cluster.broker_directory.topic_stats(address, topic)
+
+    def consume_stats(self, permit: Permit, address: str, group: str) -> Deferred[ConsumeStats]:
+        """Return the progress of a group in the queues of a broker."""
+        self._gate.enter(permit, Use.QUERY)
+        return self._broker.cluster.broker_directory.consume_stats(address, group)
+
+    def members(self, permit: Permit, address: str, group: str) -> Deferred[list[str]]:
+        """Return the client ids of the members of a group that a broker knows; empty if there are none."""
+        self._gate.enter(permit, Use.QUERY)
+        return self._broker.cluster.broker_directory.members(address, group)
+
+    def replication(self, permit: Permit, address: str) -> Deferred[HARuntimeInfo]:
+        """Return the state of the replicas of a master."""
+        self._gate.enter(permit, Use.QUERY)
+        return self._broker.cluster.broker_directory.replication(address)

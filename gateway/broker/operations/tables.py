@@ -15,7 +15,7 @@ from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.admin import groups, topics
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.stats import TOPIC_PUT_NUMS
+from mqgateway.gateway.broker.stats import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE
 from mqgateway.gateway.codec.bodies import QueueTimeSpan, TopicRouteData, TopicStatsTable
 
 
@@ -76,6 +76,12 @@ class TopicOperations:
         """Return each topic that messages were counted of, with its rate as `put_rate` has it."""
         counts = list(self._broker.stats.table(TOPIC_PUT_NUMS).items())
         return ((name, count.minute.rate().tps) for name, count in counts)
+
+    def put_totals(self) -> Iterator[tuple[str, int, int]]:
+        """Return each topic that messages were counted of, with messages and bytes stored since the start."""
+        sizes = self._broker.stats.table(TOPIC_PUT_SIZE)
+        counts = list(self._broker.stats.table(TOPIC_PUT_NUMS).items())
+        return ((name, count.value, sizes[name].value if name in sizes else 0) for name, count in counts)
 
     def groups_of(self, name: str) -> set[str]:
         """Return the groups that subscribe to a topic now or have offsets in it."""

@@ -9,6 +9,7 @@ from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.policies import Action, PolicyType, parse_resource, read_policies
+from mqgateway.gateway.access.policies import topic as topic_resource
 from mqgateway.gateway.access.users import UserStatus, UserType, by_name
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
 from mqgateway.gateway.web.api.needs import of_cluster
@@ -50,16 +51,52 @@ def _policies(access: AccessAdministration, name: str) -> list[dict[str, Any]]:
     if acl is None:
         return []
     return [
-        {
-            "type": policy.policy_type,
-            "resource": entry.resource,
-            "actions": list(entry.actions or ()),
-            "sources": list(entry.source_ips or ()),
-            "decision": entry.decision,
-        }
+        {"type": policy.policy_type, **_entry(entry)}
         for policy in acl.info().policies or ()
         for entry in policy.entries or ()
     ]
+
+
+def _entry(info: PolicyEntryInfo) -> dict[str, Any]:
+    return {
+        "resource": info.resource,
+        "actions": list(info.actions or ()),
+        "sources": list(info.source_ips or ()),
+        "decision": info.decision,
+    }
+
+
+def topic_access(console: Console, call: WebCall) -> dict[str, Any]:
+    """List super users, and users with policy entries that match a topic, each with the most specific first.
+
+    `authorizes` is false if the broker does not check policies.
+    """
+    access, options = console.operations.access, console.operations.options
+    if access is None:
+        return {"authorizes": False, "rows": []}
+    resource = topic_resource(call.path["topic"])
+    known = {user.username: user for user in access.users()}
+    found: dict[str, list[dict[str, Any]]] = {name: [] for name, user in known.items() if user.is_super}
+    for acl in access.acls():
+        entries = [
+            {"type": kind.value, **_entry(one.info())}
+            for kind, policy in acl.policies.items()
+            for one in policy.matching(resource)
+        ]
+        if entries:
+            found[acl.username] = entries
+    return {
+        "authorizes": options.authorization_enabled,
+        "rows": [
+            {
+                "user": name,
+                "isSuper": name in known and known[name].is_super,
+                "isDisabled": name in known and known[name].is_disabled,
+                "policies": found[name],
+            }
+            for name in sorted(found)
+        ],
+    }
 
 
 def create_user(console: Console, call: WebCall) -> dict[str, Any]:
@@ -242,6 +279,14 @@ ROUTES = (
             RouteField("type", str, "Type of the entry.", "Custom", choices=_POLICY_TYPES),
         ),
         needs=of_cluster(Action.UPDATE),
+    ),
+    Route(
+        "GET",
+        "/topics/{topic}/access",
+        Role.ADMIN,
+        "List the users and policy entries that match a topic.",
+        topic_access,
+        needs=of_cluster(Action.GET),
     ),
     Route(
         "GET",

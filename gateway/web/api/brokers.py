@@ -4,51 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from twisted.internet.defer import Deferred, DeferredList, maybeDeferred, succeed
 
-from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import Permit, Use
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, version_name
-from mqgateway.gateway.codec.errors import HeaderError
-from mqgateway.gateway.remoting.call import RequestError
 from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.call import WebCall
+from mqgateway.gateway.web.cluster_brokers import FAILURES, ListedBroker, listed
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 from mqgateway.gateway.web.scan import settled
 
 MASTER_ID = 0
-FAILURES = (RequestError, HeaderError, ConfigError)
-"""Errors of a broker that does not answer, and of an answer that cannot be read."""
-
-
-class ListedBroker(NamedTuple):
-    """A broker as a name server lists it."""
-
-    cluster: str
-    name: str
-    broker_id: int
-    address: str
-
-
-async def listed(console: Console) -> list[ListedBroker]:
-    """Return the brokers that name servers list, by name and id; only this one if there are none."""
-    operations, server = console.operations, console.name_server
-    if server is not None:
-        groups = list(server.tables.brokers.values())
-    else:
-        groups = await operations.administration.broker_groups()
-    found = [
-        ListedBroker(group.cluster, group.broker_name, broker_id, address)
-        for group in groups
-        for broker_id, address in group.broker_addrs.items()
-    ]
-    options, own = operations.options, operations.administration.role.broker_id
-    alone = ListedBroker(options.broker_cluster_name, options.broker_name, own, operations.address)
-    return sorted(found) or [alone]
 
 
 async def brokers(console: Console, call: WebCall) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The brokers of the cluster, replicas, name servers, and who is connected."""
+"""The brokers of the cluster, name servers, and who is connected."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mqgateway.gateway.web.route import Role, Route
 
 
 async def cluster(console: Console, call: WebCall) -> dict[str, Any]:
-    """Brokers as name servers know them, replicas, and this broker's figures."""
+    """Brokers as name servers know them, and this broker's figures."""
     options, administration = console.operations.options, console.operations.administration
     role = administration.role
     return {
@@ -29,7 +29,6 @@ async def cluster(console: Console, call: WebCall) -> dict[str, Any]:
             for address, is_registered in administration.name_servers().items()
         ],
         "brokers": await _brokers(console),
-        "replication": _replication(console),
         "runtime": dict(sorted(administration.runtime_info().items())),
     }
 
@@ -62,28 +61,6 @@ def _rows(groups: Mapping[str, Any], heard: Mapping[str, int]) -> list[dict[str,
     ]
 
 
-def _replication(console: Console) -> dict[str, Any]:
-    status = console.operations.administration.replication()
-    if status is None:
-        return {}
-    return {
-        "isMaster": status.master,
-        "maxOffset": status.master_commit_log_max_offset,
-        "inSync": status.in_sync_slave_nums,
-        "slaves": [
-            {
-                "address": slave.addr,
-                "offset": slave.slave_ack_offset,
-                "behind": slave.diff,
-                "inSync": slave.in_sync,
-                "bytesPerSecond": slave.transferred_byte_in_second,
-            }
-            for slave in status.ha_connection_info
-        ],
-        "master": status.ha_client_runtime_info.to_json(),
-    }
-
-
 def clients(console: Console, call: WebCall) -> dict[str, Any]:
     """A page of who is connected: producers and consumers, one row for each group a client is in."""
     query = call.query
@@ -110,7 +87,7 @@ def clients(console: Console, call: WebCall) -> dict[str, Any]:
 _SHOWN = of_cluster(Action.GET)
 
 ROUTES = (
-    Route("GET", "/cluster", Role.VIEWER, "Show brokers, replicas and name servers.", cluster, needs=_SHOWN),
+    Route("GET", "/cluster", Role.VIEWER, "Show brokers and name servers.", cluster, needs=_SHOWN),
     Route(
         "GET",
         "/clients",

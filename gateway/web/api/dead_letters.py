@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, StoredMessage, SysFlag
+from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX, StoredMessage
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.access.policies import topic as topic_resource
-from mqgateway.gateway.broker.operations import NewMessage, OperationError
-from mqgateway.gateway.remedies.replays import ReplayRefused, check_target, copied_properties, origin_of
+from mqgateway.gateway.broker.operations import OperationError
+from mqgateway.gateway.remedies.replays import ReplayRefused, check_target, origin_of
 from mqgateway.gateway.web.api.messages import find
 from mqgateway.gateway.web.api.needs import of_cluster, of_group
-from mqgateway.gateway.web.api.topics import PRODUCER_GROUP, put
+from mqgateway.gateway.web.api.resends import copy_of
+from mqgateway.gateway.web.api.topics import put
 from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.lists import PAGE_FIELDS, Row, has, page_of
@@ -73,7 +74,7 @@ async def replay(console: Console, call: WebCall) -> dict[str, Any]:
             if target.startswith(DLQ_PREFIX) or target not in console.operations.topics:
                 raise ApiError(404, f"there is no topic {target} to send it to")
             _check_may_send(console, call, target)
-            outcome = await put(console, call, _again(stored, target, call.now))
+            outcome = await put(console, call, copy_of(stored, target, call.now))
         except (ApiError, OperationError) as error:
             results.append({"id": message_id, "error": error.message})
         else:
@@ -90,20 +91,6 @@ def _target(stored: StoredMessage, group: str, to: str) -> str:
     if to == TO_GROUP:
         return RETRY_PREFIX + group
     return origin_of(stored.properties) or ""
-
-
-def _again(stored: StoredMessage, target: str, now: int) -> NewMessage:
-    properties = copied_properties(stored.properties, target, stored.message_id)
-    kept = stored.sys_flag & (SysFlag.COMPRESSED | SysFlag.COMPRESSION_TYPE_MASK)
-    return NewMessage(
-        target,
-        stored.body,
-        now,
-        properties,
-        sys_flag=kept,
-        flag=stored.flag,
-        producer_group=PRODUCER_GROUP,
-    )
 
 
 ROUTES = (

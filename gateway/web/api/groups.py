@@ -49,7 +49,7 @@ async def groups(console: Console, call: WebCall) -> dict[str, Any]:
             await breathe()
         if not has(name, query["search"]) or (is_system_group(name) and not query["system"]):
             continue
-        if not query["state"] or query["state"] == _state(console, name, topics.get(name, [])):
+        if not query["state"] or query["state"] == state_of(console, name, topics.get(name, [])):
             rows.append((_sort_key(operations, name, topics.get(name, []), query["sort"]), name))
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
     return {
@@ -61,31 +61,33 @@ async def groups(console: Console, call: WebCall) -> dict[str, Any]:
 
 def _sort_key(operations: Operations, name: str, topics: list[str], sort: str) -> Any:
     if sort == "behind":
-        return _behind(operations, name, topics)
+        return group_lag(operations, name, topics)
     if sort == "members":
-        return _member_count(operations, name)
+        return member_count(operations, name)
     return name
 
 
-def _behind(operations: Operations, name: str, topics: list[str]) -> int:
+def group_lag(operations: Operations, name: str, topics: list[str]) -> int:
     """Return the lag of a group, with that of partitions which its members share."""
     coordinated = operations.coordinated.group(name)
     shared = () if coordinated is None else coordinated.shared
     return sum(operations.offsets.lag(name, topic) for topic in topics) + sum(one.lag or 0 for one in shared)
 
 
-def _member_count(operations: Operations, name: str) -> int:
+def member_count(operations: Operations, name: str) -> int:
+    """Return the number of members of a group, those of Kafka's protocol included."""
     coordinated = operations.coordinated.group(name)
     own = operations.clients.consumer_count(name)
     return own if coordinated is None else own + len(coordinated.members)
 
 
-def _state(console: Console, name: str, topics: list[str]) -> str:
+def state_of(console: Console, name: str, topics: list[str]) -> str:
+    """Return the state of a group that consumes these topics, one of `STATES`."""
     operations = console.operations
     coordinated = operations.coordinated.group(name)
     return group_state(
-        members=_member_count(operations, name),
-        lag=_behind(operations, name, topics),
+        members=member_count(operations, name),
+        lag=group_lag(operations, name, topics),
         kafka_state="" if coordinated is None else coordinated.state,
         idle_millis=console.lags.idle_millis(name),
     )
@@ -96,13 +98,13 @@ def _row(console: Console, name: str, topics: list[str]) -> dict[str, Any]:
     online, coordinated = operations.clients.consumers(name), operations.coordinated.group(name)
     return {
         "group": name,
-        "members": _member_count(operations, name),
-        "state": _state(console, name, topics),
+        "members": member_count(operations, name),
+        "state": state_of(console, name, topics),
         "mode": "" if online is None else online.message_model,
         "kind": "" if online is None else online.consume_type,
         "kafkaKind": "" if coordinated is None else coordinated.kind,
         "kafkaState": "" if coordinated is None else coordinated.state,
-        "behind": _behind(operations, name, topics),
+        "behind": group_lag(operations, name, topics),
         "rate": round(sum(operations.groups.get_rate(name, topic) for topic in topics), 2),
         "topics": sum(not topic.startswith(RETRY_PREFIX) for topic in topics),
         "deadLetters": operations.offsets.range(DLQ_PREFIX + name, 0).message_count,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from mqgateway.engine.filters import Expression, compile_expression
+from mqgateway.engine.filters.tokens import ExpressionError
 from mqgateway.engine.message import (
     PROPERTY_UNIQ_KEY,
     StoredMessage,
@@ -44,6 +46,7 @@ async def search(console: Console, call: WebCall) -> dict[str, Any]:
         key=query["key"],
         property=query["property"],
         text=query["text"],
+        expression=_compiled(query["expression"]),
         newest_first=query["order"] == "newest",
     )
     found = await scan(
@@ -58,6 +61,14 @@ async def search(console: Console, call: WebCall) -> dict[str, Any]:
     return {"rows": rows, "scanned": found.scanned, "left": found.left, "cursor": found.cursor}
 
 
+def _compiled(text: str) -> Expression | None:
+    """Compile the SQL92 expression of a search, None for an empty one. Raises `ApiError`."""
+    try:
+        return compile_expression(text) if text.strip() else None
+    except ExpressionError as error:
+        raise ApiError(400, f"expression, character {error.position + 1}: {error.reason}") from None
+
+
 async def by_key(console: Console, call: WebCall) -> dict[str, Any]:
     """Return messages with a key, or with the unique key that clients call the message's id, by the index."""
     topic, key = call.query["topic"], call.query["key"]
@@ -67,7 +78,7 @@ async def by_key(console: Console, call: WebCall) -> dict[str, Any]:
 
 async def message(console: Console, call: WebCall) -> dict[str, Any]:
     """One message, by the id that the broker gave it, and which groups are past it."""
-    stored = await find(console, call, call.path["id"], _may_read(console, call))
+    stored = await find(console, call, call.path["id"], may_read(console, call))
     offsets = console.operations.offsets
     groups = sorted(offsets.groups_of(stored.topic))
     return {
@@ -84,7 +95,7 @@ async def message(console: Console, call: WebCall) -> dict[str, Any]:
 
 async def trace(console: Console, call: WebCall) -> dict[str, Any]:
     """Show the trace records of a message; times are in ms since the epoch."""
-    stored = await find(console, call, call.path["id"], _may_read(console, call))
+    stored = await find(console, call, call.path["id"], may_read(console, call))
     topic = console.operations.options.msg_trace_topic_name
     console.entrance.check_needs(call.caller, [Need(topic_resource(topic), (Action.SUB,))])
     key = stored.properties.get(PROPERTY_UNIQ_KEY, "")
@@ -111,7 +122,7 @@ async def _by_key(console: Console, call: WebCall, topic: str, key: str) -> Quer
     return found
 
 
-def _may_read(console: Console, call: WebCall) -> MayUse:
+def may_read(console: Console, call: WebCall) -> MayUse:
     """Return what decides whether the caller may read messages of a topic."""
 
     def may_use(topic: str) -> bool:
@@ -155,6 +166,7 @@ ROUTES = (
             RouteField("key", str, "Key of the messages.", ""),
             RouteField("property", str, "Property of the messages: name or name=value.", ""),
             RouteField("text", str, "Text in the message body.", ""),
+            RouteField("expression", str, "SQL92 expression over properties, TAGS and KEYS included.", ""),
             RouteField("order", str, "Order of the result.", "newest", choices=("newest", "oldest")),
             RouteField("limit", int, "Maximum number of messages to return.", 50, least=1, most=500),
             RouteField("budget", int, "Maximum number of messages to read.", 2000, least=1, most=BUDGET_MAX),

@@ -15,6 +15,7 @@ from mqgateway.engine.message import (
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import NewMessage, Operations, SendOutcome, Use
+from mqgateway.gateway.web.api.groups import member_count, state_of
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
 from mqgateway.gateway.web.api.tail import tail
 from mqgateway.gateway.web.call import WebCall
@@ -28,6 +29,7 @@ MESSAGE_TYPE = "message.type"
 PRODUCER_GROUP = "CONSOLE"
 ROWS_A_LOOK = 64
 USERS, ALL = "users", "all"
+OF_BROKERS = ("RETRY", "DLQ", "SYSTEM")
 
 
 def kind_of(operations: Operations, config: TopicConfig) -> str:
@@ -45,17 +47,18 @@ def kind_of(operations: Operations, config: TopicConfig) -> str:
     return config.attributes.get(MESSAGE_TYPE, "NORMAL")
 
 
-def _matches(operations: Operations, config: TopicConfig, wanted: str, search: str) -> bool:
-    if not has(config.topic_name, search):
+def matches(name: str, kind: str, wanted: str, search: str) -> bool:
+    """Return True for a topic of the kind `wanted` with the text in its name."""
+    if not has(name, search):
         return False
     if wanted == ALL:
         return True
-    return is_of_users(operations, config) if wanted == USERS else kind_of(operations, config) == wanted
+    return kind not in OF_BROKERS if wanted == USERS else kind == wanted
 
 
 def is_of_users(operations: Operations, config: TopicConfig) -> bool:
     """Return True for a topic that users made: it is not of a group's retries, nor the broker's own."""
-    return kind_of(operations, config) not in ("RETRY", "DLQ", "SYSTEM")
+    return kind_of(operations, config) not in OF_BROKERS
 
 
 async def topics(console: Console, call: WebCall) -> dict[str, Any]:
@@ -66,7 +69,9 @@ async def topics(console: Console, call: WebCall) -> dict[str, Any]:
     for number, config in enumerate(operations.topics.all()):
         if not number % ROWS_A_LOOK:
             await breathe()
-        if _matches(operations, config, query["kind"], query["search"]):
+        if not config.topic_name.startswith(query["prefix"]):
+            continue
+        if matches(config.topic_name, kind_of(operations, config), query["kind"], query["search"]):
             rows.append((_sort_key(operations, config, sort), config.topic_name))
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
     counts = await _group_counts(console, set(page.names))
@@ -130,17 +135,27 @@ def topic(console: Console, call: WebCall) -> dict[str, Any]:
             }
             for queue, offsets in sorted(stats.offset_table.items(), key=lambda pair: pair[0].queue_id)
         ],
-        "consumers": [
-            {
-                "group": group,
-                "behind": operations.offsets.lag(group, name),
-                "online": operations.groups.has_members(group),
-                "rate": round(operations.groups.get_rate(group, name), 2),
-            }
-            for group in groups
-        ],
+        "consumers": [_consumer(console, name, group) for group in groups],
         "routes": _routes(console, name),
     }
+
+
+def _consumer(console: Console, name: str, group: str) -> dict[str, Any]:
+    """Show a group that consumes a topic; its state is that in all its topics."""
+    operations = console.operations
+    topics = [topic for topic in operations.offsets.topics_of(group) if topic in operations.topics]
+    return {
+        "group": group,
+        "behind": operations.offsets.lag(group, name),
+        "members": member_count(operations, group),
+        "state": state_of(console, group, topics),
+        "rate": round(operations.groups.get_rate(group, name), 2),
+    }
+
+
+def history(console: Console, call: WebCall) -> dict[str, Any]:
+    """Return messages kept, and messages and bytes that came in a second, of a topic over time."""
+    return console.topics.since(call.path["topic"], call.now - call.query["minutes"] * 60_000)
 
 
 def _routes(console: Console, name: str) -> list[dict[str, Any]] | None:
@@ -274,6 +289,7 @@ ROUTES = (
             *PAGE_FIELDS,
             RouteField("sort", str, "Sort key.", "name", choices=("name", "messages", "rate")),
             RouteField("kind", str, "Kind of the topics.", USERS, choices=(USERS, ALL, *KINDS)),
+            RouteField("prefix", str, "Text with which the names begin.", ""),
         ),
         needs=of_cluster(Action.GET),
     ),
@@ -287,6 +303,17 @@ ROUTES = (
         needs=of_topic(Action.CREATE),
     ),
     Route("GET", "/topics/{topic}", Role.VIEWER, "Show a topic.", topic, needs=of_topic(Action.GET)),
+    Route(
+        "GET",
+        "/topics/{topic}/history",
+        Role.VIEWER,
+        "Return the messages of a topic over time, at most the last 4 hours.",
+        history,
+        query=(
+            RouteField("minutes", int, "Range of the chart, in minutes before now.", 60, least=1, most=240),
+        ),
+        needs=of_topic(Action.GET),
+    ),
     Route(
         "PUT",
         "/topics/{topic}",

@@ -51,6 +51,13 @@ export async function ask(method, path, body) {
   return told;
 }
 
+const NAMES_MAX = 20;
+
+// Names of topics that begin with a text, and of groups and users that contain one: `complete` of a field.
+export const topicNames = (prefix) => ask("GET", `/topics${query({ prefix, kind: "all", limit: NAMES_MAX })}`).then((told) => told.rows.map((row) => row.topic));
+export const groupNames = (search) => ask("GET", `/groups${query({ search, limit: NAMES_MAX })}`).then((told) => told.rows.map((row) => row.group));
+export const userNames = (search) => ask("GET", `/users${query({ search, limit: NAMES_MAX })}`).then((told) => told.rows.map((row) => row.user));
+
 const REFRESH = "refresh";
 
 // Ask again for all that is shown.

@@ -16,22 +16,49 @@ export function Dialog({ title, close, isWide = false, children }) {
   </dialog>`;
 }
 
+const COMPLETE_MILLIS = 150;
+
+// A text with names that the server offers for what is typed: `field.complete(text)` gives them.
+function Completed({ given, field, value, typed }) {
+  const [names, setNames] = useState([]);
+  useEffect(() => {
+    let isCurrent = true;
+    const timer = setTimeout(() => field.complete(value).then((found) => isCurrent && setNames(found), () => {}), COMPLETE_MILLIS);
+    return () => {
+      isCurrent = false;
+      clearTimeout(timer);
+    };
+  }, [value, field.complete]);
+  return html`<input ...${given} type="text" list=${`${field.name}-names`} value=${value} autocomplete="off" onInput=${typed} />
+    <datalist id=${`${field.name}-names`}>${names.map((name) => html`<option key=${name} value=${name}></option>`)}</datalist>`;
+}
+
+// Check boxes of which any number may be chosen; the value is a list.
+function Checks({ field, value, problem, change }) {
+  const toggle = (name) => change(field, value.includes(name) ? value.filter((one) => one !== name) : [...value, name]);
+  return html`<fieldset class="checks"><legend>${field.label}</legend>
+    ${field.choices.map(option).map(([name, label]) => html`<label class="check"><input type="checkbox" name=${`${field.name}-${name}`} checked=${value.includes(name)} onChange=${() => toggle(name)} />${label}</label>`)}
+    ${problem && html`<span class="bad" role="alert">${problem}</span>`}
+  </fieldset>`;
+}
+
 const option = (choice) => (Array.isArray(choice) ? choice : [choice, choice]);
-const first = (field) => (field.choices ? option(field.choices[0])[0] : field.type === "checkbox" ? false : "");
+const first = (field) => (field.type === "checks" ? [] : field.choices ? option(field.choices[0])[0] : field.type === "checkbox" ? false : "");
 const isRequired = (field) => field.isRequired ?? field.type === "number";
 
 // The value that a field shows: the typed one, else the one that it started with.
 function shownIn(field, typed) {
   const value = typed[field.name] ?? field.value ?? first(field);
-  if (!field.choices || field.choices.some((choice) => option(choice)[0] === value)) return value;
+  if (!field.choices || field.type === "checks" || field.choices.some((choice) => option(choice)[0] === value)) return value;
   return first(field);
 }
 
 // Why what is typed in a field is no value for it; empty if it is one.
-function fault(field, input) {
-  const { validity, value } = input;
+function fault(field, input, value) {
+  if (field.type === "checks") return value.length ? "" : t("Choose at least one");
+  const { validity } = input;
   if (validity.badInput) return t("This is not a valid value");
-  if (isRequired(field) && value === "") return t("This field is empty");
+  if (isRequired(field) && input.value === "") return t("This field is empty");
   if (validity.rangeUnderflow) return `${t("The smallest value is")} ${field.min}`;
   return validity.valid || validity.valueMissing ? "" : t("This is not a valid value");
 }
@@ -44,16 +71,19 @@ function Field({ field, value, problem, change }) {
     if (field.choices) {
       return html`<select ...${given} value=${value} onChange=${typed}>${field.choices.map(option).map(([name, label]) => html`<option value=${name} selected=${name === value}>${label}</option>`)}</select>`;
     }
+    if (field.complete) return html`<${Completed} given=${given} field=${field} value=${value} typed=${typed} />`;
     if (field.type === "textarea") return html`<textarea ...${given} value=${value} onInput=${typed}></textarea>`;
     if (field.type === "checkbox") return html`<input type="checkbox" ...${given} checked=${value} onChange=${(event) => change(field, event.target.checked)} />`;
     return html`<input type=${field.type ?? "text"} ...${given} value=${value} autocomplete=${field.autocomplete ?? "off"} min=${field.min} step=${field.step} onInput=${typed} />`;
   };
+  if (field.type === "checks") return html`<${Checks} field=${field} value=${value} problem=${problem} change=${change} />`;
   const label = field.type === "checkbox" ? html`<label class="check">${input()}${field.label}</label>` : html`<label>${field.label}${input()}</label>`;
   return html`<div class="field">${label}${problem && html`<span class="bad" id=${note}>${problem}</span>`}</div>`;
 }
 
-// A form of fields {name, label, type, value, choices, isRequired, min, step}; numbers must be given unless
-// `isRequired` is false. `send(values)` may fail, which is shown. `changed(values)` is told of each change.
+// A form of fields {name, label, type, value, choices, complete, isRequired, min, step}; numbers must be given unless
+// `isRequired` is false, and of "checks" at least one must be chosen. `complete(text)` offers names for what is typed.
+// `send(values)` may fail, which is shown. `changed(values)` is called with each change.
 export function Form({ fields, send, button, isDanger = false, close = null, changed = () => {} }) {
   const [starts] = useState(() => new Map());
   const [typed, setTyped] = useState({});
@@ -73,12 +103,12 @@ export function Form({ fields, send, button, isDanger = false, close = null, cha
   const submit = async (event) => {
     event.preventDefault();
     const { elements } = event.target;
-    const found = Object.fromEntries(started.map((field) => [field.name, fault(field, elements[field.name])]));
+    const found = Object.fromEntries(started.map((field) => [field.name, fault(field, elements[field.name], shownIn(field, typed))]));
     const wrong = started.find((field) => found[field.name]);
     setProblems(found);
     setError(null);
     if (wrong) {
-      elements[wrong.name].focus();
+      (elements[wrong.name] ?? elements[`${wrong.name}-${option(wrong.choices[0])[0]}`]).focus();
       return;
     }
     const read = (field) => {

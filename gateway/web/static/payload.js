@@ -1,6 +1,6 @@
 // The body of a message: as text, as a tree of JSON, as hexadecimal digits with offsets; and messages as files.
 import { useState } from "preact/hooks";
-import { useAsked, part } from "./api.js";
+import { ask, part, useAsked } from "./api.js";
 import { t } from "./i18n.js";
 import { Loading, Table, html, number, say } from "./widgets.js";
 
@@ -92,8 +92,31 @@ function cell(value) {
 
 export const csv = (rows) => [COLUMNS.join(","), ...rows.map((row) => COLUMNS.map((name) => cell(row[name])).join(","))].join("\r\n");
 
-// Buttons that save rows as lines of JSON or as CSV.
+const LOADED_AT_ONCE = 16;
+
+// The messages of rows with all fields, the body up to 64 KiB.
+async function loaded(rows) {
+  const found = [];
+  for (let at = 0; at < rows.length; at += LOADED_AT_ONCE) {
+    found.push(...await Promise.all(rows.slice(at, at + LOADED_AT_ONCE).map((row) => ask("GET", `/messages/${part(row.id)}`))));
+  }
+  return found.map(({ groups, ...message }) => message);
+}
+
+// Buttons that save the messages of rows as lines of JSON, with bodies and properties, or as CSV, as they are listed.
 export function Export({ rows, name }) {
-  return html`<button type="button" disabled=${!rows.length} onClick=${() => save(`${name}.jsonl`, rows.map((row) => JSON.stringify(row)).join("\n"), "application/x-ndjson")}>${t("Download as JSON lines")}</button>
+  const [isBusy, setBusy] = useState(false);
+  const lines = async () => {
+    setBusy(true);
+    try {
+      const messages = await loaded(rows);
+      save(`${name}.jsonl`, messages.map((message) => JSON.stringify(message)).join("\n"), "application/x-ndjson");
+    } catch (error) {
+      say(t(error.message), true);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return html`<button type="button" disabled=${!rows.length || isBusy} onClick=${lines}>${t("Download as JSON lines")}</button>
     <button type="button" disabled=${!rows.length} onClick=${() => save(`${name}.csv`, csv(rows), "text/csv")}>${t("Download as CSV")}</button>`;
 }

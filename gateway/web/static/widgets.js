@@ -10,6 +10,7 @@ import { hiddenOf, keepHidden, keepOrder, orderOf } from "./preferences.js";
 export const html = htm.bind(h);
 
 export const number = (value) => (value === null || value === undefined ? t("unknown") : value.toLocaleString(locale()));
+export const perm = (bits) => (bits & 4 ? "R" : "-") + (bits & 2 ? "W" : "-");
 export const time = (ms) => (ms > 0 ? new Date(ms).toLocaleString(locale()) : "–");
 
 export function duration(ms) {
@@ -93,10 +94,12 @@ function ColumnChoice({ columns, hidden, change }) {
 }
 
 // A list that the server pages, sorts and searches. How it is shown stands in the address; an order and columns
-// that were chosen are kept for the next visit. `empty` says what to do if there are no rows.
-export function List({ address, path, caption, columns, keyOf, more = {}, filters = null, actions = null, seconds = 0, version = 0, empty = null }) {
+// that were chosen are kept for the next visit. `empty` says what to do if there are no rows, `note(answer)`
+// is shown above the table, `below(row)` as by a table.
+export function List({ address, path, caption, columns, keyOf, more = {}, filters = null, actions = null, seconds = 0, version = 0, empty = null, below = undefined, note = null }) {
   const { parts } = address;
-  const params = address.params.sort ? address.params : { ...address.params, ...orderOf(path) };
+  const isOrder = (name) => name && columns.some((column) => column.sort === name);
+  const params = isOrder(address.params.sort) ? address.params : { ...address.params, sort: undefined, descending: undefined, ...orderOf(path) };
   const [cursors, setCursors] = useState([]);
   const [hidden, setHidden] = useState(() => hiddenOf(path));
   const asked = useAsked(path + query({ ...more, search: params.search, sort: params.sort, descending: params.descending, cursor: cursors.at(-1) }), seconds);
@@ -129,7 +132,8 @@ export function List({ address, path, caption, columns, keyOf, more = {}, filter
     </div>
     <${Trouble} error=${asked.error} />
     ${!value && !asked.error && html`<${Loading} asked=${asked} />`}
-    ${value && html`<${Table} caption=${`${caption}: ${number(value.total)}`} columns=${columns.filter((_, index) => !hidden.includes(index))} rows=${value.rows} keyOf=${keyOf} order=${order} empty=${empty} />
+    ${value && note && note(value)}
+    ${value && html`<${Table} caption=${`${caption}: ${number(value.total)}`} columns=${columns.filter((_, index) => !hidden.includes(index))} rows=${value.rows} keyOf=${keyOf} order=${order} empty=${empty} below=${below} />
     <div class="bar">
       <button type="button" disabled=${!cursors.length} onClick=${() => setCursors(cursors.slice(0, -1))}>${t("Previous")}</button>
       <button type="button" disabled=${!value.cursor} onClick=${() => setCursors([...cursors, value.cursor])}>${t("Next")}</button>

@@ -226,3 +226,10 @@ def test_invalid_policies_in_file_are_refused(value: dict[str, Any]) -> None:
 def test_addresses_and_networks_are_parsed() -> None:
     assert parse_address("1.2.3.4") is not None and parse_address("x") is None
     assert str(parse_network("10.1.2.3/8")) == "10.0.0.0/8"
+
+
+def test_matching_entries_are_ordered_by_their_resources() -> None:
+    texts = ["*", "Topic:*", "Topic:o*", "Topic:orders*", "Topic:orders"]
+    policy = Policy(entry(text) for text in [*texts, "Group:orders", "Topic:other"])
+    assert [str(one.resource) for one in policy.matching(topic("orders"))] == texts[::-1]
+    assert list(Policy([]).matching(topic("orders"))) == []

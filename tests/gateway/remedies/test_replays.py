@@ -18,6 +18,8 @@ LETTER = {
     "DELAY": "3",
     "UNIQ_KEY": "U",
     "TRAN_MSG": "true",
+    "TIMER_DELAY_SEC": "3600",
+    "TIMER_OUT_MS": "1",
 }
 
 

@@ -1,6 +1,6 @@
 // Users, what they may do, and whether somebody may.
 import { useState } from "preact/hooks";
-import { ask, part, query } from "../api.js";
+import { ask, groupNames, part, query, topicNames, userNames } from "../api.js";
 import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
 import { List, Title, act, can, html, say } from "../widgets.js";
@@ -24,20 +24,47 @@ function UserForm({ user, close, done }) {
   return html`<${Dialog} title=${user ? user.user : t("Create a user")} close=${close}><${Form} fields=${fields} send=${send} button=${t("Save")} close=${close} /><//>`;
 }
 
-function PolicyForm({ user, close, done }) {
+const actionsOf = () => [
+  ["Pub", t("Pub: send")],
+  ["Sub", t("Sub: receive")],
+  ["Create", t("Create")],
+  ["Update", t("Update")],
+  ["Delete", t("Delete")],
+  ["Get", t("Get: show")],
+  ["List", t("List")],
+  ["All", t("All: everything")],
+];
+const KINDS = ["Topic", "Group", "Cluster"];
+const NAMES = { Topic: topicNames, Group: groupNames, Cluster: async () => [] };
+
+// Grants or denies a user actions on a resource; `user` or `resource` may be given.
+export function PolicyForm({ user, resource, policies = [], close, done }) {
+  const [given, setGiven] = useState({ user, kind: "Topic", actions: [] });
+  const name = given.name ?? "";
+  const target = resource ?? (given.kind === "Cluster" || name ? `${given.kind}:${name}` : "");
+  const before = policies.filter((one) => one.type === "Custom" && one.resource === target);
   const fields = [
-    { name: "resource", label: t("Topic:NAME, Group:NAME, Cluster:NAME; names may end in *"), isRequired: true, value: "Topic:" },
-    { name: "action", label: t("Operation"), choices: ACTIONS },
+    ...(user ? [] : [{ name: "user", label: t("User"), isRequired: true, complete: userNames }]),
+    ...(resource ? [] : [
+      { name: "kind", label: t("Kind"), choices: KINDS },
+      { name: "name", label: t("Name, or its beginning and *"), isRequired: true, complete: NAMES[given.kind] },
+    ]),
+    { name: "actions", label: t("Actions"), type: "checks", choices: actionsOf() },
     { name: "decision", label: t("Decision"), choices: ["Allow", "Deny"] },
     { name: "source", label: t("From which address or network; empty for any") },
   ];
   const send = async (values) => {
-    await ask("PUT", `/users/${part(user)}/policies`, { resource: values.resource, actions: [values.action], decision: values.decision, sources: values.source ? [values.source] : null });
+    const body = { resource: target, actions: values.actions, decision: values.decision, sources: values.source ? [values.source] : null };
+    await ask("PUT", `/users/${part(user ?? values.user)}/policies`, body);
     say(t("Saved"));
     done();
     close();
   };
-  return html`<${Dialog} title=${`${t("Policy")}: ${user}`} close=${close}><${Form} fields=${fields} send=${send} button=${t("Save")} close=${close} /><//>`;
+  return html`<${Dialog} title=${`${t("Policy")}: ${user ?? resource}`} close=${close}>
+    ${before.map((one) => html`<p class="warn">⚠ ${t("This replaces")}: ${one.decision} ${one.actions.join(", ")} ${one.resource}</p>`)}
+    <${Form} fields=${fields} send=${send} changed=${setGiven} button=${t("Save")} close=${close} />
+    ${target.startsWith("Topic:") && given.actions.includes("Sub") && html`<p class="faint">${t("To consume, the user also needs Sub on the consumer group (Group:NAME).")}</p>`}
+  <//>`;
 }
 
 function Decision() {
@@ -81,7 +108,7 @@ export function Access({ address, session }) {
       actions=${mayChange && html`<button type="button" class="main" onClick=${() => show(["user", null])}>${t("Create a user")}</button>`} />
     <${Decision} />
     ${shown?.[0] === "user" && html`<${UserForm} user=${shown[1]} close=${close} done=${done} />`}
-    ${shown?.[0] === "policy" && html`<${PolicyForm} user=${shown[1].user} close=${close} done=${done} />`}
+    ${shown?.[0] === "policy" && html`<${PolicyForm} user=${shown[1].user} policies=${shown[1].policies} close=${close} done=${done} />`}
     ${shown?.[0] === "delete" && html`<${Confirm} title=${t("Delete the user")} name=${shown[1].user} text=${t("Deletes the policies as well.")} button=${t("Delete")} close=${close}
       act=${async () => { await ask("DELETE", `/users/${part(shown[1].user)}`); say(t("Deleted")); done(); }} />`}`;
 }

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { query, useAsked } from "../api.js";
 import { Dialog } from "../forms.js";
 import { t } from "../i18n.js";
+import { Unanswered } from "./cluster-lists.js";
 import { Facts, List, Loading, Table, Title, bytes, duration, html, number, time } from "../widgets.js";
 
 function Clients({ address }) {
@@ -75,11 +76,28 @@ function Statistics({ brokers }) {
     ]} />`)}</details>`;
 }
 
+// Replicas of all broker groups, as their masters report them.
+function Replicas() {
+  const asked = useAsked("/cluster/replication", 10);
+  const told = asked.value;
+  if (!told) return html`<h2>${t("Replicas")}</h2><${Loading} asked=${asked} />`;
+  const rows = told.rows.flatMap((group) => group.replicas.map((replica) => ({ ...replica, broker: group.broker })));
+  return html`<h2>${t("Replicas")}</h2>
+    <${Unanswered} rows=${told.unanswered} />
+    <${Table} caption=${`${t("Slaves")}: ${rows.length}, ${t("in sync")}: ${told.rows.reduce((sum, group) => sum + group.inSync, 0)}`} rows=${rows} keyOf=${(row) => row.broker + row.address} columns=${[
+      { title: t("Broker"), value: (row) => html`<span class="whole">${row.broker}</span>` },
+      { title: t("Address"), value: (row) => html`<span class="whole">${row.address}</span>` },
+      { title: t("Acknowledged"), isNumber: true, value: (row) => number(row.offset) },
+      { title: t("Lag in bytes"), isNumber: true, value: (row) => number(row.behind) },
+      { title: t("Bytes per second"), isNumber: true, value: (row) => number(row.bytesPerSecond) },
+      { title: t("In sync"), value: (row) => (row.inSync ? t("yes") : html`<span class="bad">${t("no")}</span>`) },
+    ]} />`;
+}
+
 export function Cluster({ address }) {
   const asked = useAsked("/cluster", 10);
   const told = asked.value;
   if (!told) return html`<${Title}>${t("Cluster")}<//><${Loading} asked=${asked} />`;
-  const ha = told.replication;
   return html`<${Title}>${t("Cluster")}<//>
     <${Facts} facts=${[
       [t("Cluster"), told.cluster],
@@ -87,15 +105,6 @@ export function Cluster({ address }) {
       [t("Name servers"), told.nameServers.map((one) => html`<span class=${one.registered ? "good" : "bad"}>${one.registered ? "✓" : "✗"} ${one.address} </span>`)],
     ]} />
     <${Brokers} heard=${Object.fromEntries((told.brokers ?? []).map((row) => [row.address, row.heardBefore]))} />
-    <h2>${t("Replicas")}</h2>
-    ${ha.slaves
-      ? html`<${Table} caption=${`${t("Slaves")}: ${ha.slaves.length}, ${t("in sync")}: ${ha.inSync}`} rows=${ha.slaves} keyOf=${(row) => row.address} columns=${[
-          { title: t("Address"), value: (row) => row.address },
-          { title: t("Acknowledged"), isNumber: true, value: (row) => number(row.offset) },
-          { title: t("Lag in bytes"), isNumber: true, value: (row) => number(row.behind) },
-          { title: t("Bytes per second"), isNumber: true, value: (row) => number(row.bytesPerSecond) },
-          { title: t("In sync"), value: (row) => (row.inSync ? t("yes") : html`<span class="bad">${t("no")}</span>`) },
-        ]} />`
-      : html`<p class="faint">${t("no entries")}</p>`}
+    <${Replicas} />
     <${Clients} address=${address} />`;
 }

@@ -3,6 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { ask, go, link, part, query, useAsked } from "../api.js";
 import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
+import { BrokerPicker, ClusterList, useBrokers } from "./cluster-lists.js";
 import { told as findingTold } from "./findings.js";
 import { Chart, Facts, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
 
@@ -39,7 +40,7 @@ const STATES = () => ({
 });
 
 // The state, and Kafka's name of it in brackets.
-function stateOf(row) {
+export function stateOf(row) {
   const [style, shape, words] = STATES()[row.state];
   const isQuiet = row.state === "no-members" && !row.behind;
   return html`<span class=${isQuiet ? "" : style}>${isQuiet ? "" : `${shape} `}${words}</span>${row.kafkaState && html` <span class="faint">(${row.kafkaState})</span>`}`;
@@ -76,6 +77,7 @@ function KafkaMembers({ kafka }) {
 
 export function Groups({ address, session }) {
   const [isCreating, setCreating] = useState(false);
+  const brokers = useBrokers(address);
   const columns = [
     { title: t("Group"), sort: "name", value: (row) => html`<a href=${link(["groups", row.group])}>${row.group}</a> ${row.isInconsistent && html`<span class="warn">⚠ ${t("Members have different subscriptions")}</span>`}` },
     { title: t("Members"), isNumber: true, sort: "members", value: (row) => row.members },
@@ -84,13 +86,22 @@ export function Groups({ address, session }) {
     { title: t("Topics"), isNumber: true, value: (row) => row.topics },
     { title: t("Dead letters"), isNumber: true, value: (row) => (row.deadLetters ? html`<a href=${link(["dead-letters", row.group])}>${number(row.deadLetters)}</a>` : 0) },
     { title: t("Type"), value: (row) => kindOf(row) },
-    { title: t("State"), value: (row) => stateOf(row) },
+    { title: t("State"), value: (row) => (row.behind ? html`<a href=${link(["groups", row.group], { show: "diagnosis" })} title=${t("Why is it stuck?")}>${stateOf(row)}</a>` : stateOf(row)) },
   ];
-  const filters = (params, change) => html`<label>${t("State")}<select value=${params.state ?? ""} onChange=${(event) => change({ state: event.target.value })}><option value="">${t("all states")}</option>${Object.entries(STATES()).map(([name, [, , words]]) => html`<option value=${name}>${words}</option>`)}</select></label>
+  const filters = (params, change) => html`<${BrokerPicker} brokers=${brokers} change=${change} />${brokers.own && html`<label>${t("State")}<select value=${params.state ?? ""} onChange=${(event) => change({ state: event.target.value })}><option value="">${t("all states")}</option>${Object.entries(STATES()).map(([name, [, , words]]) => html`<option value=${name}>${words}</option>`)}</select></label>`}
     <label class="check"><input type="checkbox" checked=${params.system === "true"} onChange=${(event) => change({ system: event.target.checked ? "true" : "" })} />${t("Include system groups")}</label>`;
+  const common = {
+    address,
+    caption: t("Groups"),
+    filters,
+    empty: t("No group fits. Clear the search, or start a consumer: its group appears here."),
+    actions: can(session, "operator") && html`<button type="button" class="main" onClick=${() => setCreating(true)}>${t("Create a group")}</button>`,
+  };
+  const { system, state } = address.params;
   return html`<${Title}>${t("Groups")}<//>
-    <${List} address=${address} path="/groups" more=${{ system: address.params.system, state: address.params.state }} caption=${t("Groups")} columns=${columns} keyOf=${(row) => row.group} filters=${filters} empty=${t("No group fits. Clear the search, or start a consumer: its group appears here.")}
-      actions=${can(session, "operator") && html`<button type="button" class="main" onClick=${() => setCreating(true)}>${t("Create a group")}</button>`} />
+    ${brokers.own
+      ? html`<${List} key="own" ...${common} path="/groups" more=${{ system, state }} columns=${columns} keyOf=${(row) => row.group} />`
+      : html`<${ClusterList} key="cluster" ...${common} what="groups" more=${{ system }} brokers=${brokers} nameOf=${(row) => row.group} />`}
     ${isCreating && html`<${GroupForm} close=${() => setCreating(false)} done=${(name) => go(["groups", name])} />`}`;
 }
 
@@ -188,13 +199,39 @@ function Running({ group, client, close }) {
   <//>`;
 }
 
-const Diagnosis = ({ group, close }) => {
+// What helps against a finding, where it can be done here: a link, or a dialog that `show` opens.
+function Cure({ finding, group, session, show }) {
+  const { topic, client } = finding.values;
+  const to = (words, parts, params) => html`<a class="button" href=${link(parts, params)}>${words}</a>`;
+  const open = (words, dialog) => html`<button type="button" onClick=${() => show(dialog)}>${words}</button>`;
+  const mayChange = can(session, "operator");
+  const mayRead = can(session, "reader");
+  const cures = {
+    "group-disabled": () => mayChange && open(t("Change the group"), "change"),
+    "offset-ahead": () => mayChange && open(t("Reset offsets"), "reset"),
+    "not-subscribed": () => mayChange && open(t("Reset offsets"), "reset"),
+    "topic-unreadable": () => to(t("Open the topic"), ["topics", topic]),
+    "dead-letters": () => to(t("Dead letters"), ["dead-letters", group]),
+    "retry-storm": () => mayRead && to(t("Find messages"), ["messages"], { topic: `%RETRY%${group}` }),
+    "retries-waiting": () => mayRead && to(t("Find messages"), ["messages"], { topic: `%RETRY%${group}` }),
+    "filter-matches-nothing": () => mayRead && to(t("Find messages"), ["messages"], { topic }),
+    "transaction-pending": () => to(t("Transactions"), ["transactions"]),
+    "queue-suspended": () => open(t("Thread stacks"), `client ${client}`),
+    "listener-hangs": () => open(t("Thread stacks"), `client ${client}`),
+    "not-pulling": () => open(t("Thread stacks"), `client ${client}`),
+    "flow-control": () => open(t("Thread stacks"), `client ${client}`),
+  };
+  const cure = cures[finding.check]?.();
+  return cure ? html`<div class="bar">${cure}</div>` : null;
+}
+
+const Diagnosis = ({ group, session, show, close }) => {
   const asked = useAsked(`/groups/${part(group)}/diagnosis`);
   const told = asked.value;
   return html`<${Dialog} title=${t("Why is it stuck?")} close=${close}>
     ${!told ? html`<${Loading} asked=${asked} />`
       : !told.findings.length ? html`<p class="good">✓ ${t("No problems found")}</p>`
-      : html`<dl class="findings">${told.findings.map((one) => [one, ...findingTold(one)]).map(([one, what, cure]) => html`<dt class=${one.weight === "cause" ? "bad" : "warn"}>${one.weight === "cause" ? "✗" : "⚠"} ${what}</dt><dd>${cure}</dd>`)}</dl>`}
+      : html`<dl class="findings">${told.findings.map((one) => [one, ...findingTold(one)]).map(([one, what, cure]) => html`<dt class=${one.weight === "cause" ? "bad" : "warn"}>${one.weight === "cause" ? "✗" : "⚠"} ${what}</dt><dd>${cure}<${Cure} finding=${one} group=${group} session=${session} show=${show} /></dd>`)}</dl>`}
     <div class="bar"><button type="button" onClick=${close}>${t("Close")}</button></div>
   <//>`;
 };
@@ -230,7 +267,7 @@ function Progress({ one }) {
 export function Group({ address, session }) {
   const name = address.parts[1];
   const asked = useAsked(`/groups/${part(name)}`, 10);
-  const [shown, show] = useState("");
+  const [shown, show] = useState(address.params.show ?? "");
   const [version, setVersion] = useState(0);
   const close = () => show("");
   const told = asked.value;
@@ -270,7 +307,7 @@ export function Group({ address, session }) {
     <${LagChart} group=${name} />
     ${told.topicsLeftOut > 0 && html`<p class="warn">${t("Topics not shown")}: ${number(told.topicsLeftOut)}</p>`}
     <${Resets} group=${name} key=${version} session=${session} done=${asked.reload} />
-    ${shown === "diagnosis" && html`<${Diagnosis} group=${name} close=${close} />`}
+    ${shown === "diagnosis" && html`<${Diagnosis} group=${name} session=${session} show=${show} close=${close} />`}
     ${shown === "reset" && html`<${ResetDialog} group=${name} progress=${told.progress} close=${close} done=${changed} />`}
     ${shown === "change" && html`<${GroupForm} settings=${told.settings} close=${close} done=${asked.reload} />`}
     ${shown.startsWith("client ") && html`<${Running} group=${name} client=${shown.slice(7)} close=${close} />`}

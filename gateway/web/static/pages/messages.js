@@ -1,10 +1,10 @@
 // Messages: looked for in a topic, by key or by id; one of them whole.
 import { useEffect, useRef, useState } from "preact/hooks";
-import { ask, go, link, part, query, useAsked } from "../api.js";
-import { Form } from "../forms.js";
+import { ask, go, link, part, query, topicNames, useAsked } from "../api.js";
+import { Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
 import { Body, Export, OpenedRow } from "../payload.js";
-import { Facts, Loading, Table, Title, Trouble, duration, html, number, time } from "../widgets.js";
+import { Facts, Loading, Table, Title, Trouble, can, duration, html, number, say, time } from "../widgets.js";
 
 export const messageColumns = () => [
   { title: t("Stored"), value: (row) => time(row.storeTimestamp) },
@@ -27,7 +27,7 @@ function MessageTable({ caption, rows, empty = null }) {
 }
 
 const millis = (text) => (text ? new Date(text).getTime() : "");
-const SEARCHED = ["topic", "queueId", "begin", "end", "tag", "key", "property", "text", "order", "budget"];
+const SEARCHED = ["topic", "queueId", "begin", "end", "tag", "key", "property", "text", "expression", "order", "budget"];
 
 // The heading of what a search found; each new search brings it into view, and so do its first rows.
 function Results({ search, hasRows = false }) {
@@ -77,18 +77,19 @@ export function Messages({ address }) {
   };
   const fields = {
     topic: [
-      { name: "topic", label: t("Topic"), isRequired: true, value: params.topic },
+      { name: "topic", label: t("Topic"), isRequired: true, value: params.topic, complete: topicNames },
       { name: "begin", label: t("Stored after"), type: "datetime-local", step: 1, value: params.begin },
       { name: "end", label: t("Stored before"), type: "datetime-local", step: 1, value: params.end },
       { name: "tag", label: t("Tag"), value: params.tag },
       { name: "key", label: t("Key"), value: params.key },
       { name: "property", label: t("Property: name or name=value"), value: params.property },
       { name: "text", label: t("Text in the body"), value: params.text },
+      { name: "expression", label: t("Expression (SQL92), such as amount > 5"), value: params.expression },
       { name: "order", label: t("Order"), choices: [["newest", t("Newest first")], ["oldest", t("Oldest first")]], value: params.order },
       { name: "budget", label: t("Messages to read per step"), type: "number", min: 1, value: params.budget ?? 2000 },
     ],
     key: [
-      { name: "topic", label: t("Topic"), isRequired: true, value: params.topic },
+      { name: "topic", label: t("Topic"), isRequired: true, value: params.topic, complete: topicNames },
       { name: "name", label: t("Key, or the id that clients show"), isRequired: true, value: params.name },
     ],
     id: [{ name: "id", label: t("The id that the broker gave"), isRequired: true }],
@@ -143,12 +144,30 @@ function Trace({ id }) {
     ${!told.isAll && html`<p class="warn">⚠ ${t("More results are not shown")}</p>`}`;
 }
 
-export function Message({ address }) {
+// Sends a copy of a message to its topic, or to another one.
+function ResendDialog({ message, close }) {
+  const fields = [{ name: "topic", label: t("Topic"), isRequired: true, value: message.topic, complete: topicNames }];
+  const send = async (values) => {
+    const told = await ask("POST", `/messages/${part(message.id)}/resend`, values);
+    say(`${t("Sent")}: ${told.id}`);
+    close();
+    go(["messages", told.id]);
+  };
+  return html`<${Dialog} title=${t("Send the message again")} close=${close}>
+    <p>${t("A new message with the same body and properties is stored; this one stays.")}</p>
+    <${Form} fields=${fields} send=${send} button=${t("Send")} close=${close} />
+  <//>`;
+}
+
+export function Message({ address, session }) {
   const id = address.parts[1];
+  const [isResending, setResending] = useState(false);
   const asked = useAsked(`/messages/${part(id)}`);
   const told = asked.value;
   if (!told) return html`<${Title}>${t("Message")}<//><${Loading} asked=${asked} />`;
   return html`<${Title}>${t("Message")}<//>
+    ${can(session, "operator") && html`<div class="bar"><button type="button" onClick=${() => setResending(true)}>${t("Send again")}</button></div>`}
+    ${isResending && html`<${ResendDialog} message=${told} close=${() => setResending(false)} />`}
     <${Facts} facts=${[
       [t("Id"), told.id],
       [t("Id that clients show"), told.uniqueKey || "–"],

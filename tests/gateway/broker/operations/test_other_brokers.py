@@ -1,10 +1,26 @@
 """Questions to other brokers, through the gate and the directory."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.gateway.broker.operations import Operations, Principal, Use
-from mqgateway.gateway.codec.bodies import KVTable
+from mqgateway.gateway.codec.bodies import (
+    Connection,
+    ConsumerConnection,
+    ConsumeStats,
+    HARuntimeInfo,
+    KVTable,
+    MessageQueue,
+    OffsetWrapper,
+    SubscriptionGroupWrapper,
+    TopicConfigSerializeWrapper,
+    TopicOffset,
+    TopicStatsTable,
+)
+from mqgateway.gateway.codec.bodies.body import Body
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import RequestError
@@ -57,3 +73,35 @@ def test_broker_that_does_not_answer_or_refuses_is_an_error(
     made.other_brokers.settings(permit, "h:1").addErrback(lambda failure: failures.append(failure.value))
     [error] = failures
     assert isinstance(error, RequestError) and text in str(error)
+
+
+def test_tables_and_figures_of_topics_and_groups_are_read() -> None:
+    queue = MessageQueue("T", "b", 0)
+    stats, progress = (
+        TopicStatsTable({queue: TopicOffset(0, 5, 9)}),
+        ConsumeStats({queue: OffsetWrapper(5, 3)}),
+    )
+    connections, replicas = ConsumerConnection([Connection("c1", "h:5")]), HARuntimeInfo(True, 900)
+    topics = TopicConfigSerializeWrapper({"T": {"topicName": "T"}})
+    groups = SubscriptionGroupWrapper({"G": {"groupName": "G"}})
+    asked = Asked(RemotingCommand(ResponseCode.SUCCESS))
+    made = operations(asked)
+    permit, other = made.gate.admit(Principal(FakePeer("10.0.0.1:1"), None), Use.QUERY), made.other_brokers
+    questions: list[tuple[Body, Callable[[], Deferred[Any]], object]] = [
+        (topics, lambda: other.topics(permit, "h:1"), {"T": {"topicName": "T"}}),
+        (groups, lambda: other.groups(permit, "h:1"), {"G": {"groupName": "G"}}),
+        (stats, lambda: other.topic_stats(permit, "h:1", "T"), stats),
+        (progress, lambda: other.consume_stats(permit, "h:1", "G"), progress),
+        (connections, lambda: other.members(permit, "h:1", "G"), ["c1"]),
+        (replicas, lambda: other.replication(permit, "h:1"), replicas),
+    ]
+    for body, ask, expected in questions:
+        asked.answer = RemotingCommand(ResponseCode.SUCCESS, body=body.encode())
+        assert ask().result == expected
+    assert asked.codes == [21, 201, 202, 208, 203, 907]
+
+
+def test_group_without_members_has_none_and_is_no_error() -> None:
+    made = operations(Asked(RemotingCommand(ResponseCode.CONSUMER_NOT_ONLINE, remark="not online")))
+    permit = made.gate.admit(Principal(FakePeer("10.0.0.1:1"), None), Use.QUERY)
+    assert made.other_brokers.members(permit, "h:1", "G").result == []

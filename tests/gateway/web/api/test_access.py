@@ -70,3 +70,23 @@ def test_without_access_control_there_are_no_users() -> None:
     browser = console()
     assert browser.get("/users")["isOn"] is False
     assert browser.refused("POST", "/users", {"user": "a", "password": "b"})[0] == 409
+
+
+def test_access_to_a_topic_lists_matching_entries_most_specific_first(root: ConsoleBrowser) -> None:
+    for resource, actions in (("Topic:*", ["Sub"]), ("Topic:T*", ["Get"]), ("Topic:Other", ["Pub"])):
+        root.do("PUT", "/users/bob/policies", {"resource": resource, "actions": actions})
+    answer = root.get("/topics/T/access")
+    assert answer["authorizes"]
+    rows = {row["user"]: row for row in answer["rows"]}
+    assert list(rows) == ["alice", "bob", "root"] and rows["root"]["isSuper"]
+    assert [one["resource"] for one in rows["alice"]["policies"]] == ["Topic:T"]
+    assert [(one["resource"], one["actions"]) for one in rows["bob"]["policies"]] == [
+        ("Topic:T*", ["Get"]),
+        ("Topic:*", ["Sub"]),
+    ]
+    root.do("PUT", "/users/alice", {"status": "disable"})
+    assert {row["user"]: row["isDisabled"] for row in root.get("/topics/T/access")["rows"]}["alice"]
+
+
+def test_without_access_control_no_user_is_listed_for_a_topic() -> None:
+    assert console().get("/topics/T/access") == {"authorizes": False, "rows": []}

@@ -1,3 +1,7 @@
+from urllib.parse import quote
+
+import pytest
+
 from tests.support.gateway.console import ConsoleBrowser, ConsoleWorld, console
 
 
@@ -19,6 +23,35 @@ def test_a_topic_is_looked_through() -> None:
     ]
     assert browser.refused("GET", "/messages?topic=none")[0] == 404
     assert browser.refused("GET", "/messages")[0] == 400
+
+
+def test_expression_selects_by_properties_tags_and_keys() -> None:
+    browser = console()
+    browser.world.memory.add_topic("T")
+    for number in range(6):
+        browser.world.put(
+            "T", f"m{number}".encode(), TAGS="even" if number % 2 == 0 else "odd", n=str(number)
+        )
+    for expression, expected in (
+        ("n > 3", ["m5", "m4"]),
+        ("n BETWEEN 1 AND 3 AND TAGS = 'odd'", ["m3", "m1"]),
+        ("other IS NULL AND n = 0", ["m0"]),
+        ("missing > 1", []),
+        (" ", ["m5", "m4", "m3", "m2", "m1", "m0"]),
+    ):
+        found = browser.get(f"/messages?topic=T&expression={quote(expression)}")
+        assert [row["preview"] for row in found["rows"]] == expected, expression
+
+
+@pytest.mark.parametrize(
+    ("expression", "position"), [("n >", 4), ("n = 'x", 5), ("n > 1 AND AND", 11), ("n BETWEEN 5 AND 2", 11)]
+)
+def test_error_of_an_expression_has_its_position(expression: str, position: int) -> None:
+    browser = console()
+    browser.world.memory.add_topic("T")
+    code, text = browser.refused("GET", f"/messages?topic=T&expression={quote(expression)}")
+    assert code == 400 and text.startswith(f"expression, character {position}: ")
+    assert "org.apache" not in text and "java.lang" not in text
 
 
 def test_by_key_and_by_unique_key() -> None:

@@ -34,6 +34,8 @@ def test_sorted_and_searched(browser: ConsoleBrowser) -> None:
         pass
     assert browser.get("/topics?sort=rate&descending=true&limit=1")["rows"][0]["topic"] == "T07"
     assert browser.get("/topics?search=t1")["total"] == 10
+    assert browser.get("/topics?prefix=T1")["total"] == 10
+    assert browser.get("/topics?prefix=1")["total"] == 0
     assert [row["kind"] for row in browser.get("/topics?kind=all&search=%25")["rows"]] == ["DLQ", "RETRY"]
     assert browser.get("/topics?kind=SYSTEM")["total"] > 5
 
@@ -42,7 +44,9 @@ def test_one_topic(browser: ConsoleBrowser) -> None:
     browser.world.broker.tables.offsets.commit("G", "T04", 0, 1)
     answer = browser.get("/topics/T04")
     assert [(queue["queueId"], queue["maxOffset"]) for queue in answer["queues"]] == [(0, 4), (1, 0)]
-    assert answer["consumers"] == [{"group": "G", "behind": 3, "online": False, "rate": 0}]
+    assert answer["consumers"] == [
+        {"group": "G", "behind": 3, "members": 0, "state": "no-members", "rate": 0}
+    ]
     assert answer["routes"] is None and answer["groups"] == 1
     assert browser.refused("GET", "/topics/none") == (404, "No topic in this broker. topic: none")
 
