@@ -3,13 +3,14 @@
 Producers refresh routes every 30 s. So name servers report that this broker takes no messages, while sends
 that still arrive are accepted: a refused send would be lost if it is one-way, and fail if its queue was
 chosen. The drain ends once no send has arrived for a while or `drainTimeoutMillis` is over; at once if name
-servers know no other broker. Under a controller or in a DLedger group producers need no redirection: another
-member is elected master. Not in RocketMQ, whose broker stops at once.
+servers know no other broker that does not stop too. Under a controller or in a DLedger group producers need
+no redirection: another member is elected master. Not in RocketMQ, whose broker stops at once.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from typing import Protocol
 
 from twisted.internet.defer import Deferred, succeed
@@ -46,20 +47,25 @@ class Draining:
         self._quiet_since = self._began = 0
         self._looking: ScheduledCall | None = None
         self._drained: Deferred[None] | None = None
+        self.shortfall = ""
+        """Reason why the drain that has ended was incomplete; empty if it was complete."""
 
-    def begin(self) -> Deferred[None]:
-        """Return a Deferred of the end of the drain, at once if it is useless. It may be cancelled."""
+    def begin(self, leaving: Collection[str] = ()) -> Deferred[None]:
+        """Return a Deferred of the end of the drain, at once if it is useless. It may be cancelled.
+
+        `leaving` are the names of brokers that stop too, so that producers cannot switch to them.
+        """
         broker = self._broker
         limit = broker.options.drain_timeout_millis
         if not limit or not broker.role.is_master:
             return succeed(None)
         if self._replica is not None:
             return self._hand_over(self._replica, limit)
-        return Deferred.fromCoroutine(self._send_away(limit))
+        return Deferred.fromCoroutine(self._send_away(limit, leaving))
 
-    async def _send_away(self, limit: int) -> None:
+    async def _send_away(self, limit: int, leaving: Collection[str]) -> None:
         broker = self._broker
-        if not await broker.cluster.broker_directory.other_masters():
+        if not set(await broker.cluster.broker_directory.other_masters()).difference(leaving):
             log.info("there is no other broker for producers")
             return
         log.info("producers are redirected to other brokers, for at most %d ms", limit)
@@ -77,7 +83,8 @@ class Draining:
         handed.addTimeout(limit / 1000, self._reactor)  # type: ignore[arg-type]
 
         def failed(failure: Failure) -> None:
-            log.warning("no other master was elected: %s", failure.getErrorMessage())
+            self.shortfall = f"no other master was elected: {failure.getErrorMessage()}"
+            log.warning("%s", self.shortfall)
 
         return handed.addErrback(failed)
 
@@ -89,7 +96,11 @@ class Draining:
         if self._drained is not None and (
             is_quiet or now - self._began >= broker.options.drain_timeout_millis
         ):
-            log.info("no producer sends any more" if is_quiet else "producers still send; the broker stops")
+            if is_quiet:
+                log.info("no producer sends any more")
+            else:
+                self.shortfall = f"producers still sent to it after {broker.options.drain_timeout_millis} ms"
+                log.warning("%s; the broker stops", self.shortfall)
             drained, self._drained = self._drained, None
             self._end()
             drained.callback(None)

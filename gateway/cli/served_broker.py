@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.protocol import Protocol
 from twisted.internet.stdio import StandardIO
 from twisted.python.failure import Failure
@@ -24,14 +24,21 @@ from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.options import Setting
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
-from mqgateway.gateway.cli.container_broker import STDIN, STDOUT, Parent, first_message, log_as
+from mqgateway.gateway.cli.container_broker import (
+    STDIN,
+    STDOUT,
+    Parent,
+    first_message,
+    log_as,
+    report_progress,
+)
 from mqgateway.gateway.cli.log_levels import LogLevels
 from mqgateway.gateway.cli.numbering import ORIGIN, read_numbered
 from mqgateway.gateway.cli.run import run
 from mqgateway.gateway.cli.service_flags import process_start
 from mqgateway.gateway.cli.services import Both
 from mqgateway.gateway.cli.settings import BrokerSettings
-from mqgateway.gateway.container.children import Message, line_of
+from mqgateway.gateway.container.children import LEAVING, SHORTFALL, Message, line_of
 from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)
@@ -62,9 +69,13 @@ class ServedBroker(Both):
         self._say = say
         self._attach = attach
         self._end_process = end
+        self._leaving: tuple[str, ...] = ()
 
     def _begin(self) -> Deferred[Any]:
-        self._attach(Parent(lambda message: None, self._alone))
+        self._attach(Parent(self._received, self._alone))
+        report_progress(
+            self._schedule, self._say, lambda: "" if self.broker is None else self.broker.progress
+        )
         begun = super()._begin()
         self._say(line_of({METRICS: self._observation.scraped_port}))
         return begun.addErrback(self._report_failure)
@@ -75,6 +86,27 @@ class ServedBroker(Both):
         endpoints = {front_end.name: endpoint for front_end, endpoint in summary.front_ends if endpoint}
         self._say(line_of({FRONT_ENDS: endpoints}))
         self._say(line_of({"up": summary.broker}))
+
+    def drain(self) -> Deferred[None]:
+        """Drain the broker before a stop, and report to the parent if that was incomplete."""
+        return Deferred.fromCoroutine(self._drain_and_report())
+
+    async def _drain_and_report(self) -> None:
+        # The parent writes the names of the brokers that stop too before it signals: they are read first.
+        await self._schedule.pause(0)
+        if self.broker is None:
+            return
+        try:
+            await self.broker.drain(self._leaving)
+            shortfall = self.broker.drain_shortfall
+        except CancelledError:
+            shortfall = "a second stop request ended its drain"
+        if shortfall:
+            self._say(line_of({SHORTFALL: shortfall}))
+
+    def _received(self, message: Message) -> None:
+        if LEAVING in message:
+            self._leaving = tuple(message[LEAVING])
 
     def _report_failure(self, failure: Failure) -> Failure:
         self._say(line_of({"failed": failure.getErrorMessage()}))

@@ -27,6 +27,10 @@ LINE_MAX = 1 << 20
 Message = Mapping[str, Any]
 """A message of either side: values by name."""
 
+LEAVING, SHORTFALL = "leaving", "shortfall"
+"""Keys of messages about a stop: the names of all brokers that stop together, and why a drain was incomplete.
+"""
+
 OnMessage = Callable[[Message], None]
 OnEnd = Callable[[str], None]
 
