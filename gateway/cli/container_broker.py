@@ -1,4 +1,4 @@
-"""The process of one broker in a container: `python -m mqgateway.gateway.cli.container_broker FILE`.
+"""The process of one broker in a container; its last argument is the broker's file. `loading` starts it.
 
 The first line of standard input has the container's settings, later lines have changes. The end of standard
 input means that the container is gone: the broker then stops cleanly, as it is no longer supervised. On
@@ -214,7 +214,7 @@ def main() -> None:
     try:
         first = first_message(lambda: os.read(STDIN, 1))
         log_as(first)
-        settings, problems = settings_from(sys.argv[1], first)
+        settings, problems = settings_from(sys.argv[-1], first)
     except EngineError as error:
         os.write(STDOUT, line_of({"failed": str(error)}))
         print(f"mqgateway: {error}", file=sys.stderr)
@@ -236,7 +236,3 @@ def main() -> None:
     levels = LogLevels([settings.broker])
     levels.follow()
     sys.exit(run(make, lambda _: None, levels))
-
-
-if __name__ == "__main__":
-    main()

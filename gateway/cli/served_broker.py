@@ -162,7 +162,3 @@ def main() -> None:
     levels = LogLevels([settings.broker])
     levels.follow()
     sys.exit(run(make, started, levels))
-
-
-if __name__ == "__main__":
-    main()

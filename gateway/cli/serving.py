@@ -16,6 +16,7 @@ from mqgateway.engine.errors import EngineError
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
+from mqgateway.gateway.cli.loading import load_transports
 from mqgateway.gateway.cli.numbering import NumberedBroker, numbered, read_all
 from mqgateway.gateway.cli.service_flags import begin_logging, fail, log_folder, process_start
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_file
@@ -39,6 +40,7 @@ def run_brokers(
     SIGHUP restarts the brokers one after the other, with the settings that the files have then.
     """
     seldom(WHILE_STARTING)
+    load_transports()
     began, output = process_start(), given["output"]
     levels = begin_logging(given, {"broker": broker.broker, "namesrv": namesrv.namesrv})
     brokers = _checked(namesrv, broker, count, given)
