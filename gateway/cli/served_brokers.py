@@ -21,9 +21,11 @@ from mqgateway.gateway.cli.limits import raise_open_files
 from mqgateway.gateway.cli.numbering import NumberedBroker
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.reach import opened_to, warnings_of, with_own_name_server
+from mqgateway.gateway.cli.served_removal import Removal, bound
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import BrokerLine, Summary
-from mqgateway.gateway.container.children import LEAVING, SHORTFALL, Launch, Message
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.container.children import LEAVING, REMOVAL, REMOVING, SHORTFALL, Launch, Message
 from mqgateway.gateway.container.fleet import Fleet
 from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
 from mqgateway.gateway.container.supervision import Charge, ChildState
@@ -92,6 +94,7 @@ class ServedBrokers(Service):
             advertised=broker.broker.broker_ip1,
         )
         self._observation.join_scrapes(self._schedule, self._metrics_ports)
+        self._removal = Removal(self.fleet, self._brokers, runtime.disk, runtime.clock)
         # A stop runs these from the last to the first, so the brokers can unregister at the name server.
         self._on_stop(self._observation.stop)
         self._on_stop(lambda: None if self.namesrv is None else self.namesrv.stop())
@@ -117,7 +120,12 @@ class ServedBrokers(Service):
 
     def _start_namesrv(self, registered: Deferred[None]) -> Deferred[None]:
         settings, meters = self._namesrv_settings, Meters(SERIES_OF_NAME_SERVER)
-        self.namesrv = NameServerService(settings.options, self._runtime, until=registered)
+        self.namesrv = NameServerService(
+            settings.options,
+            self._runtime,
+            until=registered,
+            more={RequestCode.REMOVE_BROKER: bound(self._removal)},
+        )
         self._observation.name_server(self.namesrv, settings.namesrv, meters)
         self._observation.fleet(self.fleet.supervision, "brokers")
         return self.namesrv.start()
@@ -133,7 +141,9 @@ class ServedBrokers(Service):
     def _first_message(self, plan: BrokerPlan) -> Message:
         name_servers = with_own_name_server(self._settings, self._namesrv_port)
         own = {**self._brokers[plan.identity.name].settings, "namesrvAddr": name_servers}
-        return {**self._first, "settings": own, "name": plan.identity.name}
+        name = plan.identity.name
+        removing = self._removal.others if self._removal.is_of(name) else []
+        return {**self._first, "settings": own, "name": name, REMOVING: removing}
 
     @property
     def _namesrv_port(self) -> int:
@@ -152,6 +162,8 @@ class ServedBrokers(Service):
             self._metrics[plan.identity.name] = charge.pid, int(message["metrics"])
         if "frontEnds" in message:
             self._endpoints[plan.identity.name] = dict(message["frontEnds"])
+        if REMOVAL in message:
+            self._removal.reported(plan.identity.name, message[REMOVAL])
         if SHORTFALL in message and self.fleet.supervision.is_stopping:
             self._shortfalls[plan.identity.name] = str(message[SHORTFALL])
 
@@ -163,6 +175,11 @@ class ServedBrokers(Service):
             if port and pid == charge.pid and charge.state is not ChildState.WAITING:
                 ports[charge.plan.identity.name] = port
         return ports
+
+    @property
+    def brokers(self) -> list[NumberedBroker]:
+        """The brokers that are served."""
+        return list(self._brokers.values())
 
     def drain(self) -> Deferred[None]:
         """Stop all brokers, which drain concurrently. If it is cancelled, they are stopped at once."""

@@ -17,7 +17,7 @@ from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.loading import load_transports
-from mqgateway.gateway.cli.numbering import NumberedBroker, numbered, read_all
+from mqgateway.gateway.cli.numbering import NumberedBroker, numbered, read_all, serve_again
 from mqgateway.gateway.cli.service_flags import begin_logging, fail, log_folder, process_start
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_file
 
@@ -75,14 +75,14 @@ def run_brokers(
             click.echo("\n".join(secure_lines + summary.lines()))
         sys.stdout.flush()
 
-    sys.exit(run(make, started, levels, lambda service: reread(service, given, brokers), is_daemon=True))
+    sys.exit(run(make, started, levels, lambda service: reread(service, given), is_daemon=True))
 
 
-def reread(service: Any, given: Mapping[str, Any], brokers: list[NumberedBroker]) -> None:
+def reread(service: Any, given: Mapping[str, Any]) -> None:
     """Apply the name server's file, and restart the brokers one by one. Errors in a file change nothing."""
     cluster: ServedBrokers = service
     try:
-        settings = read_all(given, brokers)
+        settings = read_all(given, cluster.brokers)
         if cluster.namesrv is not None:
             cluster.namesrv.namesrv.configuration.reread(from_file(given.get("namesrv_config")))
     except EngineError as error:
@@ -103,6 +103,7 @@ def _checked(
         settings = read_all(given, brokers)
         check_starts(namesrv, {one.name: each for one, each in zip(brokers, settings, strict=True)})
         copy_tables(settings, RealDisk(), SystemClock())
+        serve_again(brokers, RealDisk())
     except (EngineError, OSError) as error:
         fail(str(error).splitlines(), given["output"])
     return brokers

@@ -146,6 +146,11 @@ class Fleet:
         for child in self._children.values():
             child.send(message)
 
+    def send_to(self, identity: BrokerIdentity, message: Message) -> None:
+        """Send a message to one broker, if it has a process."""
+        if (child := self._children.get(identity)) is not None:
+            child.send(message)
+
     def _let_go(self, charge: Charge) -> bool:
         was_stopping = charge.state in (ChildState.STOPPING, ChildState.RESTARTING)
         has_process = self.supervision.remove(charge)

@@ -29,7 +29,7 @@ async def repeat_change(
         is_other = name != options.broker_name and group.cluster == options.broker_cluster_name
         if is_other and MASTER_ID in group.broker_addrs:
             try:
-                answer = await directory.ask(name, _request(config))
+                answer = await directory.ask(name, creation_request(config))
             except RequestError as error:
                 reasons[name] = error.remark
             else:
@@ -38,7 +38,8 @@ async def repeat_change(
     return reasons
 
 
-def _request(config: TopicConfig) -> RemotingCommand:
+def creation_request(config: TopicConfig) -> RemotingCommand:
+    """Return the request that creates or changes a topic; keys of its attributes are changes."""
     changes = [key if key.startswith("-") else f"{key}={value}" for key, value in config.attributes.items()]
     header = CreateTopicRequestHeader(
         topic=config.topic_name,

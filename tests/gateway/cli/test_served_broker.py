@@ -120,6 +120,21 @@ def test_drain_waits_for_no_broker_that_stops_too(tmp_path: Path) -> None:
     one.loop.wait_for(one.service.stop())
 
 
+def test_removal_is_reported_until_it_is_cancelled(tmp_path: Path) -> None:
+    one = Served(tmp_path, rollingRestartPauseMillis=0)
+    one.loop.wait_for(one.service.start())
+    one.service.remove([])
+    one.parents[0].dataReceived(b'{"removing": ["n-0"]}\n')
+    one.loop.settle(0)
+    (report,) = [message["removal"] for message in one.said if "removal" in message]
+    assert report["waits"] == "producers still send to it" and not report["isDone"]
+    one.service.remove([])
+    said = len(one.said)
+    one.loop.settle(5)
+    assert len(one.said) == said
+    one.loop.wait_for(one.service.stop())
+
+
 def test_settings_are_those_of_the_command_and_its_own(tmp_path: Path) -> None:
     first = {
         "given": given(tmp_path, "fileReservedTime=48"),
