@@ -8,6 +8,8 @@ from __future__ import annotations
 import itertools
 import os
 import signal
+import subprocess
+import sys
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -18,7 +20,7 @@ from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import message
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
-from compat_tests.support.servers import HOST, our_brokers
+from compat_tests.support.servers import HOST, ROOT, our_brokers
 
 PORTS = (-2, 0, 1, 8, 10, 11)
 """Offsets of the ports that two brokers use."""
@@ -36,6 +38,12 @@ def send(peer: Peer, topic: str, what: str) -> tuple[set[str], set[str]]:
         results = producer.send([message(topic, body) for body in bodies])
     assert {result.status for result in results} == {"SEND_OK"}
     return set(bodies), {result.queue.broker_name for result in results}
+
+
+def tool(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command of `mqgateway`; return its end."""
+    command = [sys.executable, "-m", "mqgateway.gateway.cli.main", *arguments]
+    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
 
 
 @pytest.mark.overlap
@@ -93,3 +101,31 @@ def test_added_broker_takes_its_share_of_topics_that_exist(peers: Peers, tmp_pat
         assert brokers == {*NAMES, "broker-a-2"}
         sent |= more
         wait_until(lambda: {one.body for one in consumer.collect(0, 0)} >= sent, RECEIVE_SECONDS, "all come")
+
+
+@pytest.mark.overlap
+@pytest.mark.timeout(600)
+def test_removed_broker_is_stopped_once_clients_have_read_it(peers: Peers, tmp_path: Path) -> None:
+    """Producers use the other broker meanwhile, no message is lost, and a later start serves the rest."""
+    namesrv, port = free_ports(), free_ports(PORTS)
+    two = our_brokers(tmp_path / "serve", namesrv, port, 2, {})
+    with ExitStack() as stack:
+        two.start()
+        stack.callback(two.stop)
+        peer = Peer(f"{HOST}:{namesrv}", peers.driver(CURRENT), CURRENT)
+        stack.callback(peer.close)
+        topic, group = peer.topic("shrunk", 2, brokers=2), peer.name("readers")
+        sent, brokers = send(peer, topic, "before")
+        assert brokers == NAMES
+        removal = ["broker", "remove", "broker-a-1", "-n", f"{HOST}:{namesrv}"]
+        waiting = tool(*removal, "--wait", "4")
+        assert waiting.returncode == 1 and f"read by no group {topic}" in waiting.stderr
+        with peer.push(group, {topic: "*"}) as consumer:
+            done = tool(*removal, "--wait", "300")
+            assert done.returncode == 0, done.stderr
+            more, brokers = send(peer, topic, "after")
+            assert brokers == {"broker-a-0"}
+            sent |= more
+            wait_until(
+                lambda: {one.body for one in consumer.collect(0, 0)} >= sent, RECEIVE_SECONDS, "all come"
+            )

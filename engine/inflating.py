@@ -12,9 +12,6 @@ import zlib
 from collections.abc import Callable
 from typing import Final
 
-import lz4.frame
-import zstandard
-
 from mqgateway.engine.message import SysFlag
 
 GZIP_WINDOW: Final = 31
@@ -60,6 +57,8 @@ def inflate_lz4(data: Data, limit: int) -> bytes:
 
 def inflate_zstd(data: Data, limit: int) -> bytes:
     """Return the bytes of all frames."""
+    import zstandard  # loaded by the first message that needs it
+
     out = bytearray()
     try:
         with zstandard.ZstdDecompressor(max_window_size=1 << 27).stream_reader(
@@ -102,6 +101,8 @@ def _inflated(inflater: zlib._Decompress, name: str, data: Data, limit: int) -> 
 
 def _lz4_frame(data: Data, limit: int) -> tuple[bytes, Data]:
     """Inflate in chunks: the library takes memory for all that is allowed, which costs more than the work."""
+    import lz4.frame  # loaded by the first message that needs it
+
     inflater = lz4.frame.LZ4FrameDecompressor()
     parts: list[bytes] = []
     size = 0

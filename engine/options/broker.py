@@ -13,6 +13,7 @@ from mqgateway.engine.options.clients import (
     StatisticsOptions,
 )
 from mqgateway.engine.options.console import ConsoleOptions
+from mqgateway.engine.options.container import START_TIMEOUT_MILLIS
 from mqgateway.engine.options.controlled import ControlledOptions
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.options.kafka import KafkaOptions
@@ -94,6 +95,15 @@ class IdentityOptions(Options):
         "stop does not wait.",
         unit="ms",
         ours=True,
+    )
+    broker_start_timeout: int = option(
+        START_TIMEOUT_MILLIS,
+        "Time that a starting broker of `serve --brokers` may make no progress before it is killed. Progress "
+        "is a further percent of its log that is recovered.",
+        unit="ms",
+        low=1,
+        ours=True,
+        effect=Effect.RESTART,
     )
     rolling_restart_pause_millis: int = option(
         40_000,

@@ -8,6 +8,9 @@ from mqgateway.engine.options.option import Effect, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_LOOKUP
 
+START_TIMEOUT_MILLIS = 300_000
+"""Default of `brokerStartTimeout`, in ms."""
+
 
 class SupervisionOptions(Options):
     """Number, restarts and stops of the brokers that a parent process runs."""
@@ -25,6 +28,14 @@ class SupervisionOptions(Options):
     )
     broker_stop_timeout: int = option(
         60000, "Time that a broker has to stop before it is killed.", unit="ms", low=1, ours=True
+    )
+    broker_start_timeout: int = option(
+        START_TIMEOUT_MILLIS,
+        "Time that a starting broker may make no progress before it is killed. Progress is a further percent "
+        "of its log that is recovered.",
+        unit="ms",
+        low=1,
+        ours=True,
     )
 
 

@@ -10,9 +10,6 @@ import zlib
 from enum import IntEnum
 from typing import Final
 
-import lz4.frame
-import zstandard
-
 from mqgateway.engine.inflating import GZIP_WINDOW, InflateError, inflate_gzip, inflate_lz4, inflate_zstd
 from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.snappy import compress_snappy, decompress_snappy
@@ -54,9 +51,13 @@ def compress(data: bytes | bytearray | memoryview, kind: CompressionType) -> byt
     if kind is CompressionType.SNAPPY:
         return compress_snappy(data)
     if kind is CompressionType.LZ4:
+        import lz4.frame  # both are loaded by the first batch that needs them
+
         made: bytes = lz4.frame.compress(data, block_size=LZ4_BLOCK, block_linked=False, store_size=False)
         return made
     if kind is CompressionType.ZSTD:
+        import zstandard
+
         return zstandard.ZstdCompressor(level=ZSTD_LEVEL, write_content_size=False).compress(bytes(data))
     return bytes(data)
 

@@ -81,6 +81,8 @@ OF_NAME_SERVER: dict[int, Row] = {
     RequestCode.GET_KVLIST_BY_NAMESPACE: CLUSTER_SHOWN,
     RequestCode.UPDATE_NAMESRV_CONFIG: CLUSTER_CHANGED,
     RequestCode.GET_NAMESRV_CONFIG: CLUSTER_SHOWN,
+    # Of the brokers that the process of the name server supervises
+    RequestCode.REMOVE_BROKER: CLUSTER_CHANGED,
     **USERS,
 }
 

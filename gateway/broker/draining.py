@@ -3,15 +3,16 @@
 Producers refresh routes every 30 s. So name servers report that this broker takes no messages, while sends
 that still arrive are accepted: a refused send would be lost if it is one-way, and fail if its queue was
 chosen. The drain ends once no send has arrived for a while or `drainTimeoutMillis` is over; at once if name
-servers know no other broker. Kafka's producers are not waited for: their partitions are led here until the
-end. Under a controller or in a DLedger group producers need no redirection: another member is elected master.
-Clients of front ends are then given its address for a moment. Not in RocketMQ, whose broker stops at once.
+servers know no other broker that does not stop too. Kafka's producers are not waited for: their partitions are
+led here until the end. Under a controller or in a DLedger group producers need no redirection: another member is
+elected master. Clients of front ends are then given its address for a moment. Not in RocketMQ, whose broker stops
+at once.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Protocol
 
 from twisted.internet.defer import CancelledError, Deferred, succeed
@@ -51,20 +52,26 @@ class Draining:
         self._quiet_since = self._began = 0
         self._looking: ScheduledCall | None = None
         self._drained: Deferred[None] | None = None
+        self.shortfall = ""
+        """Reason why the drain that has ended was incomplete; empty if it was complete."""
 
-    def begin(self) -> Deferred[None]:
-        """Return a Deferred of the end of the drain, at once if it is useless. It may be cancelled."""
+    def begin(self, leaving: Collection[str] = ()) -> Deferred[None]:
+        """Return a Deferred of the end of the drain, at once if it is useless. It may be cancelled.
+
+        `leaving` are the names of brokers that stop too, so that producers cannot switch to them.
+        """
         broker = self._broker
         limit = broker.options.drain_timeout_millis
         if not limit or not broker.role.is_master:
             return succeed(None)
         self._began = elapsed_millis(broker.clock)
-        work = self._send_away(limit) if self._replica is None else self._hand_over(self._replica, limit)
+        replica = self._replica
+        work = self._send_away(limit, leaving) if replica is None else self._hand_over(replica, limit)
         return Deferred.fromCoroutine(work)
 
-    async def _send_away(self, limit: int) -> None:
+    async def _send_away(self, limit: int, leaving: Collection[str]) -> None:
         broker = self._broker
-        if not await broker.cluster.broker_directory.other_masters():
+        if not set(await broker.cluster.broker_directory.other_masters()).difference(leaving):
             log.info("there is no other broker for producers")
             return
         log.info("producers are redirected to other brokers, for at most %d ms", limit)
@@ -83,7 +90,8 @@ class Draining:
         except CancelledError:
             raise
         except Exception as error:
-            log.warning("no other master was elected: %s", error)
+            self.shortfall = f"no other master was elected: {error}"
+            log.warning("%s", self.shortfall)
             return
         nodes = self._broker.nodes
         if nodes is None or self._broker.role.is_master or not nodes.view().nodes:
@@ -107,8 +115,14 @@ class Draining:
         if sends != self._sends:
             self._sends, self._quiet_since = sends, now
         is_quiet = now - self._quiet_since >= QUIET_MILLIS
+        if is_quiet:
+            log.info("no producer sends any more")
+        elif self._is_late:
+            self.shortfall = (
+                f"producers still sent to it after {self._broker.options.drain_timeout_millis} ms"
+            )
+            log.warning("%s; the broker stops", self.shortfall)
         if is_quiet or self._is_late:
-            log.info("no producer sends any more" if is_quiet else "producers still send; the broker stops")
             self._finish()
 
     def _look_for_leader(self) -> None:

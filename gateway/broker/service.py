@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import socket
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
@@ -165,6 +165,13 @@ class BrokerService(RemotingService):
         return len(tables.topics) + len(tables.groups) + self.broker.store.admin.queue_count
 
     @property
+    def progress(self) -> str:
+        """Progress of the start in words, "" once the store is open."""
+        if self.recovery_seconds is not None:
+            return ""
+        return "starting" if self.recovered is None else f"recovering, {self.recovered:.0%} of the log read"
+
+    @property
     def users(self) -> AccessTables | None:
         """Users and policies, if there are any, for other servers of the same process."""
         return None if self._access is None else self._access.tables
@@ -180,9 +187,17 @@ class BrokerService(RemotingService):
         self._continue_opening(self._open_store(), opened)
         return opened.addCallback(lambda _: self._listen()).addCallbacks(self._up, self._not_up)
 
-    def drain(self) -> Deferred[None]:
-        """Redirect producers before a stop, if settings say so; see `draining`. Never fails."""
-        return succeed(None) if self._is_opening else self._draining.begin()
+    def drain(self, leaving: Collection[str] = ()) -> Deferred[None]:
+        """Redirect producers before a stop, if settings say so; see `draining`. Never fails.
+
+        `leaving` are the names of brokers that stop too.
+        """
+        return succeed(None) if self._is_opening else self._draining.begin(leaving)
+
+    @property
+    def drain_shortfall(self) -> str:
+        """Reason why the drain was incomplete; empty if it was complete."""
+        return self._draining.shortfall
 
     def _may_stop(self) -> Deferred[None]:
         """Wait for a store that is being opened: a half-open store cannot be closed."""

@@ -15,13 +15,13 @@ from functools import partial
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk, make_directories
-from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
 from mqgateway.engine.static_topics.mappings import Mappings
 from mqgateway.engine.tables.groups import GroupTable
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.tables import AccessTables
-from mqgateway.gateway.cli.numbering import LOG_FOLDER
+from mqgateway.gateway.broker.cluster.table_copies import shared_topics
+from mqgateway.gateway.cli.numbering import LOG_FOLDER, is_removed
 from mqgateway.gateway.cli.settings import BrokerSettings
 
 log = logging.getLogger(__name__)
@@ -48,9 +48,8 @@ class _Tables:
 
     def copy_from(self, other: _Tables) -> None:
         """Add what the other broker has and this one lacks."""
-        topics = [
-            one for one in other.topics.all() if other.is_shared(one.key) and one.key not in self.topics
-        ]
+        shared = shared_topics(other.topics, other.mappings)
+        topics = [one for one in shared if one.key not in self.topics]
         groups = [one for one in other.groups.all() if one.key not in self.groups]
         self.topics.put(*topics)
         self.groups.put(*groups)
@@ -61,13 +60,6 @@ class _Tables:
             "%s begins with %d topics and %d groups of %s", self.name, len(topics), len(groups), other.name
         )
 
-    def is_shared(self, topic: str) -> bool:
-        """Return True if all brokers are to have this topic."""
-        config = self.topics.get(topic)
-        is_own = self.topics.is_system(topic) or topic.startswith((RETRY_PREFIX, DLQ_PREFIX))
-        is_fixed = topic in self.mappings or (config is not None and config.keeps_kafka_batches)
-        return not is_own and not is_fixed
-
     def close(self) -> None:
         """Write what is not written yet."""
         for table in (self.topics, self.mappings, self.groups):
@@ -77,12 +69,12 @@ class _Tables:
 
 
 def copy_tables(brokers: Sequence[BrokerSettings], disk: Disk, clock: Clock) -> None:
-    """Copy tables to the brokers that have no store, if one has. No broker may run.
+    """Copy tables to the brokers that have no store, or were removed, if one serves. No broker may run.
 
     Raises `ConfigError` for files that cannot be read, `OSError` for folders that cannot be written.
     """
-    with_store = [one for one in brokers if _has_store(one, disk)]
-    added = [one for one in brokers if not _has_store(one, disk)]
+    with_store = [one for one in brokers if _is_served(one, disk)]
+    added = [one for one in brokers if not _is_served(one, disk)]
     if not with_store or not added:
         return
     source = _Tables(with_store[0], disk, clock)
@@ -93,5 +85,7 @@ def copy_tables(brokers: Sequence[BrokerSettings], disk: Disk, clock: Clock) -> 
     source.close()
 
 
-def _has_store(settings: BrokerSettings, disk: Disk) -> bool:
-    return disk.exists(os.path.join(settings.store.store_path_root_dir, LOG_FOLDER))
+def _is_served(settings: BrokerSettings, disk: Disk) -> bool:
+    """Return True if the broker has a store, and was not removed."""
+    folder = settings.store.store_path_root_dir
+    return disk.exists(os.path.join(folder, LOG_FOLDER)) and not is_removed(folder, disk)

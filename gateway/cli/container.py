@@ -153,8 +153,8 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
 
 
 def child_command(module: str = "container_broker") -> list[str]:
-    """Return the command line of a broker's process, without its argument; `module` is its main module."""
-    return [sys.executable, "-P", "-m", f"mqgateway.gateway.cli.{module}"]
+    """Return the command line of a broker's process, without its last argument; `module` has its `main`."""
+    return [sys.executable, "-P", "-m", "mqgateway.gateway.cli.loading", module]
 
 
 def child_environment(environment: Any) -> dict[str, str]:

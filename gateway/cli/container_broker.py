@@ -1,4 +1,4 @@
-"""The process of one broker in a container: `python -m mqgateway.gateway.cli.container_broker FILE`.
+"""The process of one broker in a container; its last argument is the broker's file. `loading` starts it.
 
 The first line of standard input has the container's settings, later lines have changes. The end of standard
 input means that the container is gone: the broker then stops cleanly, as it is no longer supervised. On
@@ -30,7 +30,7 @@ from mqgateway.gateway.cli.front_ends import start_front_ends
 from mqgateway.gateway.cli.log_levels import LogLevels
 from mqgateway.gateway.cli.logs import LogFormat, start_logging
 from mqgateway.gateway.cli.observing import Observation
-from mqgateway.gateway.cli.run import run
+from mqgateway.gateway.cli.run import PROGRESS_SECONDS, run
 from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 from mqgateway.gateway.container.children import Lines, Message, line_of
 from mqgateway.gateway.container.container import LOGGING, NAME_SERVERS
@@ -38,6 +38,7 @@ from mqgateway.gateway.container.plan import settings_of_broker
 from mqgateway.gateway.front_end import Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.runtime.loop import Reactor
+from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.runtime.service import Runtime, Service
 
 log = logging.getLogger(__name__)
@@ -96,6 +97,7 @@ class ContainedBroker(Service):
     def _begin(self) -> Deferred[None]:
         """Start the broker and report the result to the container."""
         self._attach(Parent(self._received, self._alone))
+        report_progress(self._schedule, self._say, lambda: self.broker.progress)
         self._observation.start()
         return self.broker.start().addCallback(self._up).addErrback(self._failed)
 
@@ -140,6 +142,24 @@ class ContainedBroker(Service):
         if not self.is_ending:
             log.error("the container is gone: this broker stops")
             self._end_process()
+
+
+def report_progress(schedule: Schedule, say: Callable[[bytes], object], progress: Callable[[], str]) -> None:
+    """Report the progress of a start to the parent whenever it has changed, until it is empty.
+
+    The parent kills a broker whose start makes no progress (`brokerStartTimeout`).
+    """
+    said = ""
+
+    def look() -> None:
+        nonlocal said
+        if not (now := progress()):
+            looking.cancel()
+        elif now != said:
+            said = now
+            say(line_of({"progress": now}))
+
+    looking = schedule.every(PROGRESS_SECONDS, PROGRESS_SECONDS, look)
 
 
 def first_message(read: Callable[[], bytes]) -> Message:
@@ -194,7 +214,7 @@ def main() -> None:
     try:
         first = first_message(lambda: os.read(STDIN, 1))
         log_as(first)
-        settings, problems = settings_from(sys.argv[1], first)
+        settings, problems = settings_from(sys.argv[-1], first)
     except EngineError as error:
         os.write(STDOUT, line_of({"failed": str(error)}))
         print(f"mqgateway: {error}", file=sys.stderr)
@@ -216,7 +236,3 @@ def main() -> None:
     levels = LogLevels([settings.broker])
     levels.follow()
     sys.exit(run(make, lambda _: None, levels))
-
-
-if __name__ == "__main__":
-    main()

@@ -25,7 +25,8 @@ from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.ending import FAILED, PROGRAM, complain
 from mqgateway.gateway.cli.environment import BROKERS_VARIABLE
 from mqgateway.gateway.cli.later import GroupWithLater
-from mqgateway.gateway.cli.numbering import asked_count, count_of
+from mqgateway.gateway.cli.loading import load_transports
+from mqgateway.gateway.cli.numbering import asked_count, count_of, has_numbers
 from mqgateway.gateway.cli.reading import apply_all, find_out_all
 from mqgateway.gateway.cli.resources import RESOURCE_COMMANDS, with_verbs
 from mqgateway.gateway.cli.service_flags import (
@@ -99,6 +100,7 @@ def run_services(
         if namesrv.namesrv.enable_controller_in_namesrv:
             logged["controller"] = namesrv.controller
     levels = begin_logging(given, logged)
+    load_transports()
     from mqgateway.gateway.cli.preconditions import check_start
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.cli.services import Both
@@ -227,7 +229,7 @@ def serve(**given: Any) -> None:
         count = count_of(given["brokers"], broker.store.store_path_root_dir, RealDisk())
     except EngineError as error:
         fail([str(error)], given["output"])
-    if count == 1:
+    if not has_numbers(count, broker.store.store_path_root_dir, RealDisk()):
         run_services(namesrv, broker, given, secured)
         return
     from mqgateway.gateway.cli.serving import run_brokers

@@ -7,6 +7,7 @@ Kafka and the console, the parent process health and metrics.
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,8 +20,11 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerRole, Setting, SettingProblem
 from mqgateway.engine.options.container import SupervisionOptions
+from mqgateway.engine.tables.jsonfile import write_table
 from mqgateway.gateway.cli.reading import apply_all, find_out_all
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
+
+log = logging.getLogger(__name__)
 
 AUTO = "auto"
 STEP = 10
@@ -29,6 +33,8 @@ ORIGIN = "--brokers"
 BROKERS_MAX = SupervisionOptions().max_brokers
 FOLDER = "broker-"
 LOG_FOLDER = "commitlog"
+REMOVED = "removed"
+"""File in the folder of a broker that was removed, with the time in ms; its store is kept, and not served."""
 _FOLDERS = re.compile(FOLDER + "[0-9]{1,4}")
 
 COUNTED = ("listenPort", "haListenPort", "grpcServerPort")
@@ -64,24 +70,50 @@ class NumberedBroker:
 
 
 def stores_in(root: str, disk: Disk) -> int:
-    """Return the number of brokers that have a store below `root`: the highest number plus one."""
-    try:
-        names = disk.listdir(root)
-    except OSError:
-        return 0
-    numbers = [int(name.removeprefix(FOLDER)) for name in names if _FOLDERS.fullmatch(name)]
-    return max((i + 1 for i in numbers if disk.exists(_log_folder(root, i))), default=0)
+    """Return the number of brokers that have a store below `root`: the highest number plus one.
+
+    Stores of removed brokers do not count.
+    """
+    return max((i + 1 for i in _stores(root, disk) if not is_removed(_folder(root, i), disk)), default=0)
+
+
+def is_removed(folder: str, disk: Disk) -> bool:
+    """Return True if the folder is that of a removed broker."""
+    return disk.exists(os.path.join(folder, REMOVED))
+
+
+def mark_removed(folder: str, disk: Disk, now: int) -> None:
+    """Mark the folder of a broker as removed at `now`, in ms since the epoch. Raises `OSError`."""
+    write_table(disk, os.path.join(folder, REMOVED), b"%d\n" % now)
+
+
+def serve_again(brokers: Sequence[NumberedBroker], disk: Disk) -> None:
+    """Remove the marks of removed brokers that are to be served again. Raises `OSError`."""
+    for one in brokers:
+        if is_removed(one.folder, disk):
+            disk.unlink(os.path.join(one.folder, REMOVED))
+            log.warning(
+                "%s was removed before; it is served again, with the messages in %s", one.name, one.folder
+            )
 
 
 def count_of(asked: int | str, root: str, disk: Disk) -> int:
     """Return the number of brokers to start; `root` is the folder of their stores.
 
-    `auto` is the number of cores, or of stores if there are more. Raises `ConfigError` if a store would not
-    be served.
+    `auto` is the number of cores, or of stores if there are more, but none that was removed. Raises
+    `ConfigError` if a store would not be served.
     """
     stores = stores_in(root, disk)
-    count = min(max(_cores(), stores), BROKERS_MAX) if asked == AUTO else int(asked)
-    if count > 1 and disk.exists(os.path.join(root, LOG_FOLDER)):
+    removed = [i for i in _stores(root, disk) if i >= stores]
+    auto = max(min([_cores(), *removed]), stores) if asked == AUTO else 0
+    count = min(auto, BROKERS_MAX) if asked == AUTO else int(asked)
+    has_single = disk.exists(os.path.join(root, LOG_FOLDER))
+    if has_single and stores:
+        raise ConfigError(
+            f"--brokers {count}: {root} has the store of a single broker and those of {stores} brokers with "
+            f"numbers; move {LOG_FOLDER} or the folders {FOLDER}N to another place"
+        )
+    if has_single and count > 1:
         raise ConfigError(
             f"--brokers {count}: {root} is the store of a single broker, whose messages would not be served; "
             "start it with --brokers 1, or choose another folder with --data-dir"
@@ -89,9 +121,15 @@ def count_of(asked: int | str, root: str, disk: Disk) -> int:
     if count < stores:
         raise ConfigError(
             f"--brokers {count}: {root} has the stores of {stores} brokers, and some would not be "
-            f"served; start {stores} (or {AUTO}), or move the folders above broker-{count - 1} away"
+            f"served; start {stores} (or {AUTO}) and remove brokers from the last on with mqgateway broker "
+            f"remove, or move the folders above broker-{count - 1} away"
         )
     return count
+
+
+def has_numbers(count: int, root: str, disk: Disk) -> bool:
+    """Return True if brokers have numbers: for several, and for a single one of which others were removed."""
+    return count > 1 or stores_in(root, disk) > 0
 
 
 def _cores() -> int:
@@ -149,7 +187,7 @@ def read_all(given: Mapping[str, Any], brokers: Sequence[NumberedBroker]) -> lis
 def _numbered(settings: BrokerSettings, number: int) -> NumberedBroker:
     options = settings.options
     name = f"{settings.broker.broker_name}-{number}"
-    folder = os.path.join(settings.store.store_path_root_dir, f"{FOLDER}{number}")
+    folder = _folder(settings.store.store_path_root_dir, number)
     own = {"brokerName": name, "storePathRootDir": folder}
     own |= {port: str(_counted(int(options.get(port)), number)) for port in COUNTED}
     if number:
@@ -183,5 +221,15 @@ def _unsuitable(settings: BrokerSettings) -> Iterator[str]:
         )
 
 
-def _log_folder(root: str, number: int) -> str:
-    return os.path.join(root, f"{FOLDER}{number}", LOG_FOLDER)
+def _stores(root: str, disk: Disk) -> list[int]:
+    """Return the numbers of the brokers that have a store below `root`, removed ones too."""
+    try:
+        names = disk.listdir(root)
+    except OSError:
+        return []
+    numbers = [int(name.removeprefix(FOLDER)) for name in names if _FOLDERS.fullmatch(name)]
+    return [i for i in numbers if disk.exists(os.path.join(_folder(root, i), LOG_FOLDER))]
+
+
+def _folder(root: str, number: int) -> str:
+    return os.path.join(root, f"{FOLDER}{number}")

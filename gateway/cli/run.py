@@ -31,7 +31,7 @@ from mqgateway.gateway.runtime.schedule import Schedule
 log = logging.getLogger(__name__)
 
 PROGRESS_SECONDS = 1.0
-"""Interval of progress reports to the supervisor during a start."""
+"""Interval of progress reports to the supervisor, and to a parent process, during a start."""
 
 
 class Runnable(Protocol):

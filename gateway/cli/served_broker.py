@@ -12,32 +12,42 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.internet.protocol import Protocol
 from twisted.internet.stdio import StandardIO
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.options import Setting
+from mqgateway.gateway.broker.removal import BrokerRemoval, RemovalReport
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
-from mqgateway.gateway.cli.container_broker import STDIN, STDOUT, Parent, first_message, log_as
+from mqgateway.gateway.cli.container_broker import (
+    STDIN,
+    STDOUT,
+    Parent,
+    first_message,
+    log_as,
+    report_progress,
+)
 from mqgateway.gateway.cli.log_levels import LogLevels
 from mqgateway.gateway.cli.numbering import ORIGIN, read_numbered
 from mqgateway.gateway.cli.run import run
 from mqgateway.gateway.cli.service_flags import process_start
 from mqgateway.gateway.cli.services import Both
 from mqgateway.gateway.cli.settings import BrokerSettings
-from mqgateway.gateway.container.children import Message, line_of
+from mqgateway.gateway.container.children import LEAVING, REMOVAL, REMOVING, SHORTFALL, Message, line_of
 from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)
 
 METRICS, FRONT_ENDS = "metrics", "frontEnds"
 """Keys of messages to the parent: the port of metrics, and the endpoints of front ends by name."""
+REPORT_SECONDS = 2.0
+"""Interval of reports during the removal of the broker."""
 GIVEN, SETTINGS = "given", "settings"
 """Keys of the first message: flags of the command, and the settings in which the broker differs."""
 
@@ -62,9 +72,16 @@ class ServedBroker(Both):
         self._say = say
         self._attach = attach
         self._end_process = end
+        self._leaving: tuple[str, ...] = ()
+        self._staying: tuple[str, ...] = ()
+        self._removal: BrokerRemoval | None = None
+        self._is_counting = False
 
     def _begin(self) -> Deferred[Any]:
-        self._attach(Parent(lambda message: None, self._alone))
+        self._attach(Parent(self._received, self._alone))
+        report_progress(
+            self._schedule, self._say, lambda: "" if self.broker is None else self.broker.progress
+        )
         begun = super()._begin()
         self._say(line_of({METRICS: self._observation.scraped_port}))
         return begun.addErrback(self._report_failure)
@@ -76,6 +93,58 @@ class ServedBroker(Both):
         self._say(line_of({FRONT_ENDS: endpoints}))
         self._say(line_of({"up": summary.broker}))
 
+    def drain(self) -> Deferred[None]:
+        """Drain the broker before a stop, and report to the parent if that was incomplete."""
+        return Deferred.fromCoroutine(self._drain_and_report())
+
+    async def _drain_and_report(self) -> None:
+        # The parent writes the names of the brokers that stop too before it signals: they are read first.
+        await self._schedule.pause(0)
+        if self.broker is None:
+            return
+        try:
+            await self.broker.drain(self._leaving)
+            shortfall = self.broker.drain_shortfall
+        except CancelledError:
+            shortfall = "a second stop request ended its drain"
+        if shortfall:
+            self._say(line_of({SHORTFALL: shortfall}))
+
+    def _received(self, message: Message) -> None:
+        if LEAVING in message:
+            self._leaving = tuple(message[LEAVING])
+        if REMOVING in message:
+            self.remove(message[REMOVING])
+
+    def remove(self, staying: Sequence[str]) -> None:
+        """Prepare the removal of this broker, and report its progress; cancel that if no broker stays."""
+        self._staying = tuple(staying)
+        if self._removal is None and self.broker is not None and staying:
+            pause = self.broker.broker.options.rolling_restart_pause_millis / 1000
+            self._removal = BrokerRemoval(self.broker.broker, self._schedule, pause)
+            self._schedule.every(0, REPORT_SECONDS, self._report_removal)
+        if self._removal is None:
+            return
+        if staying:
+            self._removal.begin()
+        else:
+            self._removal.cancel()
+
+    def _report_removal(self) -> None:
+        if self._removal is None or not self._staying or self._is_counting:
+            return
+        self._is_counting = True
+
+        def reported(report: RemovalReport) -> None:
+            if self._staying:
+                self._say(line_of({REMOVAL: report.to_json()}))
+
+        def counted(_: object) -> None:
+            self._is_counting = False
+
+        report = Deferred.fromCoroutine(self._removal.report(self._staying))
+        report.addCallback(reported).addErrback(_log_failure).addBoth(counted)
+
     def _report_failure(self, failure: Failure) -> Failure:
         self._say(line_of({"failed": failure.getErrorMessage()}))
         return failure
@@ -84,6 +153,10 @@ class ServedBroker(Both):
         if not self.is_ending:
             log.error("the parent process is gone: this broker stops")
             self._end_process()
+
+
+def _log_failure(failure: Failure) -> None:
+    log.error("messages that are left cannot be counted: %s", failure.getErrorMessage())
 
 
 def settings_from(first: Message) -> BrokerSettings:
@@ -126,11 +199,8 @@ def main() -> None:
     def started(service: Any) -> None:
         log_boot(service.boot_lines())
         service.report_up()
+        service.remove(first.get(REMOVING, ()))
 
     levels = LogLevels([settings.broker])
     levels.follow()
     sys.exit(run(make, started, levels))
-
-
-if __name__ == "__main__":
-    main()

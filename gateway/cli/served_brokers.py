@@ -21,9 +21,11 @@ from mqgateway.gateway.cli.limits import raise_open_files
 from mqgateway.gateway.cli.numbering import NumberedBroker
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.reach import opened_to, warnings_of, with_own_name_server
+from mqgateway.gateway.cli.served_removal import Removal, bound
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import BrokerLine, Summary
-from mqgateway.gateway.container.children import Launch, Message
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.container.children import LEAVING, REMOVAL, REMOVING, SHORTFALL, Launch, Message
 from mqgateway.gateway.container.fleet import Fleet
 from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
 from mqgateway.gateway.container.supervision import Charge, ChildState
@@ -34,9 +36,16 @@ from mqgateway.gateway.runtime.service import Runtime, Service
 
 log = logging.getLogger(__name__)
 
+STOP_SECONDS = SupervisionOptions().broker_stop_timeout / 1000
+"""Time that brokers have to stop after their drain."""
+
 
 class BrokerNotStarted(EngineError):
     """One of the brokers could not be started."""
+
+
+class BrokersNotStopped(EngineError):
+    """Some of the brokers did not drain, or did not stop cleanly."""
 
 
 class ServedBrokers(Service):
@@ -67,6 +76,7 @@ class ServedBrokers(Service):
         self._metrics: dict[str, tuple[int, int]] = {}
         self._endpoints: dict[str, Mapping[str, str]] = {}
         self._rolling: Deferred[Any] | None = None
+        self._shortfalls: dict[str, str] = {}
         self._open_files = raise_open_files()
         self.namesrv: NameServerService | None = None
         self.fleet = Fleet(
@@ -84,10 +94,11 @@ class ServedBrokers(Service):
             advertised=broker.broker.broker_ip1,
         )
         self._observation.join_scrapes(self._schedule, self._metrics_ports)
+        self._removal = Removal(self.fleet, self._brokers, runtime.disk, runtime.clock)
         # A stop runs these from the last to the first, so the brokers can unregister at the name server.
         self._on_stop(self._observation.stop)
         self._on_stop(lambda: None if self.namesrv is None else self.namesrv.stop())
-        self._on_stop(self.fleet.stop)
+        self._on_stop(lambda: Deferred.fromCoroutine(self._stop_all()))
 
     def _begin(self) -> Deferred[Any]:
         """Start the name server, then all brokers. The Deferred fires when clients can use them.
@@ -109,7 +120,12 @@ class ServedBrokers(Service):
 
     def _start_namesrv(self, registered: Deferred[None]) -> Deferred[None]:
         settings, meters = self._namesrv_settings, Meters(SERIES_OF_NAME_SERVER)
-        self.namesrv = NameServerService(settings.options, self._runtime, until=registered)
+        self.namesrv = NameServerService(
+            settings.options,
+            self._runtime,
+            until=registered,
+            more={RequestCode.REMOVE_BROKER: bound(self._removal)},
+        )
         self._observation.name_server(self.namesrv, settings.namesrv, meters)
         self._observation.fleet(self.fleet.supervision, "brokers")
         return self.namesrv.start()
@@ -125,7 +141,9 @@ class ServedBrokers(Service):
     def _first_message(self, plan: BrokerPlan) -> Message:
         name_servers = with_own_name_server(self._settings, self._namesrv_port)
         own = {**self._brokers[plan.identity.name].settings, "namesrvAddr": name_servers}
-        return {**self._first, "settings": own, "name": plan.identity.name}
+        name = plan.identity.name
+        removing = self._removal.others if self._removal.is_of(name) else []
+        return {**self._first, "settings": own, "name": name, REMOVING: removing}
 
     @property
     def _namesrv_port(self) -> int:
@@ -144,6 +162,10 @@ class ServedBrokers(Service):
             self._metrics[plan.identity.name] = charge.pid, int(message["metrics"])
         if "frontEnds" in message:
             self._endpoints[plan.identity.name] = dict(message["frontEnds"])
+        if REMOVAL in message:
+            self._removal.reported(plan.identity.name, message[REMOVAL])
+        if SHORTFALL in message and self.fleet.supervision.is_stopping:
+            self._shortfalls[plan.identity.name] = str(message[SHORTFALL])
 
     def _metrics_ports(self) -> dict[str, int]:
         """Return the ports of metrics of the processes that run, by the names of the brokers."""
@@ -154,16 +176,34 @@ class ServedBrokers(Service):
                 ports[charge.plan.identity.name] = port
         return ports
 
+    @property
+    def brokers(self) -> list[NumberedBroker]:
+        """The brokers that are served."""
+        return list(self._brokers.values())
+
     def drain(self) -> Deferred[None]:
-        """Stop all brokers, which drain. If it is cancelled, they are stopped at once."""
-        drained: Deferred[None] = Deferred(lambda _: self.fleet.hurry())
+        """Stop all brokers, which drain concurrently. If it is cancelled, they are stopped at once."""
+        drained: Deferred[None] = Deferred(lambda _: self.fleet.hurry(STOP_SECONDS))
 
         def stopped(_: object) -> None:
             if not drained.called:
                 drained.callback(None)
 
-        self.fleet.stop().addBoth(stopped)
+        self._stop_fleet().addBoth(stopped)
         return drained
+
+    def _stop_fleet(self) -> Deferred[Any]:
+        """Stop all brokers, after each was notified which ones stop, so that none waits for another."""
+        self.fleet.send({LEAVING: list(self._brokers)})
+        return self.fleet.stop()
+
+    async def _stop_all(self) -> None:
+        """Stop all brokers. Raises `BrokersNotStopped` if some did not drain, or did not stop cleanly."""
+        await self._stop_fleet()
+        reasons = [f"{name} was not drained: {why}" for name, why in self._shortfalls.items()]
+        reasons += [f"{name} did not stop cleanly: {why}" for name, why in self.fleet.unclean.items()]
+        if reasons:
+            raise BrokersNotStopped("; ".join(reasons))
 
     def roll(self, pause: float) -> None:
         """Restart the brokers one after the other, in the background, unless that is in progress.
@@ -193,8 +233,11 @@ class ServedBrokers(Service):
     @property
     def status(self) -> str:
         """The port of the name server, and the number of brokers that are up."""
-        up = sum(charge.state is ChildState.UP for charge in self.fleet.supervision)
-        return f"name server at port {self._namesrv_port}, {up} of {len(self._brokers)} brokers up"
+        charges = list(self.fleet.supervision)
+        up = sum(charge.state is ChildState.UP for charge in charges)
+        words = [f"name server at port {self._namesrv_port}, {up} of {len(self._brokers)} brokers up"]
+        words += [f"{one.plan.identity.name} {one.progress}" for one in charges if one.progress]
+        return ", ".join(words)
 
     def summary(self) -> Summary:
         """Return the start-up summary."""
@@ -230,6 +273,7 @@ def _supervision_of(broker: BrokerSettings) -> SupervisionOptions:
     """Return the times of the supervision: a broker may drain before it stops."""
     options = SupervisionOptions()
     options.broker_stop_timeout += broker.broker.drain_timeout_millis
+    options.broker_start_timeout = broker.broker.broker_start_timeout
     return options
 
 

@@ -184,12 +184,8 @@ class Both(Service):
     def status(self) -> str:
         """Progress of the start, then the services and their ports."""
         broker, namesrv = self.broker, self.namesrv
-        if broker is not None and broker.recovery_seconds is None:
-            return (
-                "starting"
-                if broker.recovered is None
-                else f"recovering, {broker.recovered:.0%} of the log read"
-            )
+        if broker is not None and broker.progress:
+            return broker.progress
         served = [f"name server at port {self._namesrv_port}"] if namesrv is not None else []
         return ", ".join(served + ([f"broker at port {broker.port}"] if broker is not None else []))
 

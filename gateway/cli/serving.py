@@ -16,7 +16,8 @@ from mqgateway.engine.errors import EngineError
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
-from mqgateway.gateway.cli.numbering import NumberedBroker, numbered, read_all
+from mqgateway.gateway.cli.loading import load_transports
+from mqgateway.gateway.cli.numbering import NumberedBroker, numbered, read_all, serve_again
 from mqgateway.gateway.cli.service_flags import begin_logging, fail, log_folder, process_start
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_file
 
@@ -39,6 +40,7 @@ def run_brokers(
     SIGHUP restarts the brokers one after the other, with the settings that the files have then.
     """
     seldom(WHILE_STARTING)
+    load_transports()
     began, output = process_start(), given["output"]
     levels = begin_logging(given, {"broker": broker.broker, "namesrv": namesrv.namesrv})
     brokers = _checked(namesrv, broker, count, given)
@@ -73,14 +75,14 @@ def run_brokers(
             click.echo("\n".join(secure_lines + summary.lines()))
         sys.stdout.flush()
 
-    sys.exit(run(make, started, levels, lambda service: reread(service, given, brokers), is_daemon=True))
+    sys.exit(run(make, started, levels, lambda service: reread(service, given), is_daemon=True))
 
 
-def reread(service: Any, given: Mapping[str, Any], brokers: list[NumberedBroker]) -> None:
+def reread(service: Any, given: Mapping[str, Any]) -> None:
     """Apply the name server's file, and restart the brokers one by one. Errors in a file change nothing."""
     cluster: ServedBrokers = service
     try:
-        settings = read_all(given, brokers)
+        settings = read_all(given, cluster.brokers)
         if cluster.namesrv is not None:
             cluster.namesrv.namesrv.configuration.reread(from_file(given.get("namesrv_config")))
     except EngineError as error:
@@ -101,6 +103,7 @@ def _checked(
         settings = read_all(given, brokers)
         check_starts(namesrv, {one.name: each for one, each in zip(brokers, settings, strict=True)})
         copy_tables(settings, RealDisk(), SystemClock())
+        serve_again(brokers, RealDisk())
     except (EngineError, OSError) as error:
         fail(str(error).splitlines(), given["output"])
     return brokers

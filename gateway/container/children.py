@@ -27,6 +27,14 @@ LINE_MAX = 1 << 20
 Message = Mapping[str, Any]
 """A message of either side: values by name."""
 
+LEAVING, SHORTFALL = "leaving", "shortfall"
+"""Keys of messages about a stop: the names of all brokers that stop together, and why a drain was incomplete.
+"""
+
+REMOVING, REMOVAL = "removing", "removal"
+"""Keys of messages about the removal of a broker: the names of the brokers that stay, empty to cancel it, and
+the broker's report."""
+
 OnMessage = Callable[[Message], None]
 OnEnd = Callable[[str], None]
 

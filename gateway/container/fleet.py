@@ -15,7 +15,7 @@ from twisted.internet.defer import Deferred, DeferredList, fail, succeed
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options.container import SupervisionOptions
-from mqgateway.gateway.container.children import Child, Launch, Message
+from mqgateway.gateway.container.children import Child, Launch, Message, cause_of
 from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
 from mqgateway.gateway.container.supervision import Charge, ChildAction, ChildState, End, Supervision
 
@@ -23,6 +23,8 @@ log = logging.getLogger(__name__)
 
 FirstMessage = Callable[[BrokerPlan], Message]
 """Function that returns the first message to a broker's process: its settings."""
+
+CLEAN_END = cause_of(0)
 
 Pause = Callable[[float], Deferred[None]]
 """Function whose Deferred fires after some seconds."""
@@ -55,6 +57,8 @@ class Fleet:
         self._failures: dict[BrokerIdentity, str] = {}
         self._removing: dict[BrokerIdentity, list[Deferred[None]]] = {}
         self._restarting: dict[BrokerIdentity, Deferred[None]] = {}
+        self.unclean: dict[str, str] = {}
+        """Removed brokers whose processes did not end cleanly, by name, with the reason."""
 
     def add(self, plan: BrokerPlan) -> Deferred[BrokerPlan]:
         """Start a broker. The Deferred fires when it serves clients, or fails with `BrokerRejected`."""
@@ -107,10 +111,12 @@ class Fleet:
         self.supervision.stop()
         return DeferredList([self.remove(charge.plan.identity) for charge in self.supervision])
 
-    def hurry(self) -> None:
-        """Request a stop of all brokers once more, which ends their drain."""
+    def hurry(self, seconds: float) -> None:
+        """Request a stop of all brokers again, which ends their drain; they are killed after `seconds`."""
+        self.supervision.hurry(seconds)
         for child in self._children.values():
             child.stop()
+        self._when_due_changes()
 
     def tick(self) -> None:
         """Start or kill the brokers that are due."""
@@ -118,13 +124,31 @@ class Fleet:
             if act is ChildAction.START:
                 self._start(charge)
             elif (child := self._children.get(charge.plan.identity)) is not None:
-                log.error("%s does not stop and is killed", charge.plan.identity.canonical_name)
-                child.kill()
+                self._kill(charge, child)
         self._when_due_changes()
+
+    def _kill(self, charge: Charge, child: Child) -> None:
+        identity = charge.plan.identity
+        if charge.state is ChildState.STARTING:
+            at = f" ({charge.progress})" if charge.progress else ""
+            seconds = self.supervision.start_seconds
+            self._failures[identity] = reason = f"its start made no progress for {seconds:g} s{at}"
+            log.error(
+                "%s is killed: %s; see its own lines in the log, and %s",
+                *(identity.canonical_name, reason, charge.plan.path),
+            )
+        else:
+            log.error("%s does not stop and is killed", identity.canonical_name)
+        child.kill()
 
     def send(self, message: Message) -> None:
         """Send a message to all brokers that have a process."""
         for child in self._children.values():
+            child.send(message)
+
+    def send_to(self, identity: BrokerIdentity, message: Message) -> None:
+        """Send a message to one broker, if it has a process."""
+        if (child := self._children.get(identity)) is not None:
             child.send(message)
 
     def _let_go(self, charge: Charge) -> bool:
@@ -148,12 +172,16 @@ class Fleet:
             return
         self._children[identity] = child
         self.supervision.launched(charge, child.pid)
+        self._when_due_changes()
         log.info("%s is started from %s as process %d", identity.canonical_name, plan.path, child.pid)
 
     def _reported(self, charge: Charge, message: Message) -> None:
         identity = charge.plan.identity
         if "failed" in message:
             self._failures[identity] = str(message["failed"])
+        elif "progress" in message:
+            self.supervision.progressed(charge, str(message["progress"]))
+            self._when_due_changes()
         elif "up" in message:
             self._up(charge, str(message["up"]))
         else:
@@ -162,6 +190,7 @@ class Fleet:
     def _up(self, charge: Charge, address: str) -> None:
         identity = charge.plan.identity
         self.supervision.up(charge, address)
+        self._when_due_changes()
         log.info("%s is up at %s", identity.canonical_name, charge.address)
         added, restarted = self._adding.pop(identity, None), self._restarting.pop(identity, None)
         if added is not None:
@@ -175,6 +204,8 @@ class Fleet:
         reason = self._failures.pop(identity, None)
         cause = f"{cause}, {reason}" if reason else cause
         end = self.supervision.ended(charge, cause)
+        if end is End.WANTED and cause != CLEAN_END:
+            self.unclean[identity.name] = cause
         if end is End.CRASHED:
             log.error("%s ended by itself: %s; it is started again in %g s", name, cause, charge.delay)
         elif end is End.FAILED:

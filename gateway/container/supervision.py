@@ -2,9 +2,9 @@
 
 A broker that ends before it is up is removed, and the request that added it fails with the reason. A broker
 that was up is started again until it is removed, after a backoff that doubles with each end soon after a
-start. A broker that does not stop in time is killed. A broker that is restarted is stopped, and started again
-when its process has ended. This module runs nothing: the caller reports events, and performs the actions that
-`due` returns.
+start. A broker that does not stop in time is killed, and so is one whose start makes no progress. A broker
+that is restarted is stopped, and started again when its process has ended. This module runs nothing: the
+caller reports events, and performs the actions that `due` returns.
 """
 
 from collections.abc import Iterator
@@ -60,6 +60,7 @@ class Charge:
     delay: float = 0.0
     pid: int = 0
     address: str = ""
+    progress: str = ""
     was_up: bool = False
     starts: int = 0
     failures: int = 0
@@ -68,6 +69,8 @@ class Charge:
     def describe(self) -> str:
         """Return state, process, address and restarts in one line."""
         words = [str(self.state)]
+        if self.progress:
+            words.append(self.progress)
         if self.state is not ChildState.WAITING:
             words.append(f"process {self.pid}")
         if self.state is ChildState.UP:
@@ -85,7 +88,8 @@ class Supervision:
         self._options = options
         self._clock = clock
         self._charges: dict[BrokerIdentity, Charge] = {}
-        self._is_stopping = False
+        self.is_stopping = False
+        """True once all brokers are being stopped."""
 
     def __len__(self) -> int:
         return len(self._charges)
@@ -99,7 +103,7 @@ class Supervision:
 
     def add(self, plan: BrokerPlan) -> Charge:
         """Add a broker, which the caller starts at once. Raises `BrokerRejected`."""
-        if self._is_stopping:
+        if self.is_stopping:
             raise BrokerRejected("the container stops")
         if plan.identity in self._charges:
             name = plan.identity.canonical_name
@@ -111,15 +115,30 @@ class Supervision:
 
     def launched(self, charge: Charge, pid: int) -> None:
         """Record that the broker's process runs."""
-        charge.state, charge.since, charge.due = ChildState.STARTING, self._clock.monotonic(), None
+        charge.state, charge.since = ChildState.STARTING, self._clock.monotonic()
         charge.pid = pid
         charge.starts += 1
+        self._expect_progress(charge)
+
+    @property
+    def start_seconds(self) -> float:
+        """Time in seconds after which a start without progress is ended."""
+        return self._options.broker_start_timeout / 1000
+
+    def progressed(self, charge: Charge, progress: str) -> None:
+        """Record the progress of the broker's start, in words."""
+        if charge.state is ChildState.STARTING:
+            charge.progress = progress
+            self._expect_progress(charge)
+
+    def _expect_progress(self, charge: Charge) -> None:
+        charge.due = self._clock.monotonic() + self.start_seconds
 
     def up(self, charge: Charge, address: str) -> None:
         """Record that the broker serves clients at `address`."""
         if charge.state is ChildState.STARTING:
             charge.state, charge.since, charge.address = ChildState.UP, self._clock.monotonic(), address
-            charge.was_up = True
+            charge.was_up, charge.due, charge.progress = True, None, ""
 
     def ended(self, charge: Charge, cause: str) -> End:
         """Record the end of the broker's process, and schedule a restart if the broker was up."""
@@ -130,6 +149,7 @@ class Supervision:
             del self._charges[charge.plan.identity]
             return End.FAILED
         now, longest = self._clock.monotonic(), self._options.broker_restart_delay_max
+        charge.progress = ""
         if charge.state is ChildState.RESTARTING:
             charge.state, charge.since, charge.last_end, charge.due = ChildState.WAITING, now, cause, now
             return End.RESTARTED
@@ -178,7 +198,14 @@ class Supervision:
 
     def stop(self) -> None:
         """Reject further brokers."""
-        self._is_stopping = True
+        self.is_stopping = True
+
+    def hurry(self, seconds: float) -> None:
+        """Let brokers that are being stopped be killed after `seconds`, unless that is due earlier."""
+        latest = self._clock.monotonic() + seconds
+        for charge in self:
+            if charge.state is ChildState.STOPPING and charge.due is not None:
+                charge.due = min(charge.due, latest)
 
     def due(self) -> list[tuple[Charge, ChildAction]]:
         """Return the actions that are due; each is returned once."""

@@ -8,7 +8,8 @@ minutes, and brokers are removed at once when their connection ends. RocketMQ: `
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import cast
 
 from twisted.internet.defer import Deferred
@@ -248,7 +249,8 @@ class NameServerService(RemotingService):
     `settings` are all options of the process as properties (requests 318 and 319), including TLS towards
     notified brokers. `hooks` observe every request. `users` are those of a broker of this process; without
     them, a name server with authentication keeps its own beside `kvConfigPath`. Route requests that arrive
-    before `until` fires are answered then. Raises `ConfigError`.
+    before `until` fires are answered then. `more` are requests that its process serves besides. Raises
+    `ConfigError`.
     """
 
     def __init__(
@@ -259,6 +261,7 @@ class NameServerService(RemotingService):
         hooks: Sequence[Hook] = (),
         users: AccessTables | None = None,
         until: Deferred[None] | None = None,
+        more: Mapping[int, RequestFunction] = MappingProxyType({}),
     ) -> None:
         super().__init__(runtime, settings.part(RemotingOptions), settings.part(TlsOptions))
         self._options = options = settings.part(NamesrvOptions)
@@ -289,7 +292,8 @@ class NameServerService(RemotingService):
             )
             self._on_close(self.namesrv.kv.close)
         self._client = self._make_client(self._access.sign)
-        served = REQUESTS | {code: self._once_complete(function) for code, function in ABOUT_ROUTES.items()}
+        about_routes = {code: self._once_complete(function) for code, function in ABOUT_ROUTES.items()}
+        served = REQUESTS | about_routes | dict(more)
         table = self._access.requests(served)
         self.dispatcher = Dispatcher(
             self.namesrv,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from twisted.internet.defer import Deferred, DeferredList, fail, succeed
 from twisted.python.failure import Failure
@@ -26,10 +26,12 @@ from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import Done, PeerGone, RemotingError, RequestTimedOut
 from mqgateway.gateway.remoting.link import Link
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.turn import Turn
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.remoting.tls import ClientTls
 
 log = logging.getLogger(__name__)
 

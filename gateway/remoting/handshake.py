@@ -21,7 +21,7 @@ from zope.interface import implementer  # type: ignore[import-untyped, unused-ig
 from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.remoting.addresses import format_address, host_and_port
 from mqgateway.gateway.remoting.proxy_header import Incomplete, read_proxy_header
-from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.remoting.server_tls import ServerTls
 from mqgateway.gateway.runtime.loop import Clockwork, Timer, Transport
 
 TLS_HELLO = 0x16

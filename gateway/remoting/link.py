@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import logging
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.internet.protocol import ClientCreator, Factory
@@ -16,9 +16,11 @@ from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.tls import ClientTls
 from mqgateway.gateway.remoting.transport import connecting
 from mqgateway.gateway.runtime.loop import Reactor
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.remoting.tls import ClientTls
 
 log = logging.getLogger(__name__)
 

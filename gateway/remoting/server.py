@@ -28,7 +28,7 @@ from mqgateway.gateway.remoting.connection_settings import ConnectionSettings, s
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.handshake import Conversing, Handshake
 from mqgateway.gateway.remoting.protocol import RemotingConnection
-from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.remoting.server_tls import ServerTls
 from mqgateway.gateway.remoting.transport import listen
 from mqgateway.gateway.runtime.loop import ListeningPort, Reactor, Timer
 from mqgateway.gateway.runtime.schedule import Schedule, ScheduledCall

@@ -12,7 +12,7 @@ from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.connection_settings import ConnectionSettings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.gateway.remoting.server_tls import ServerTls
 from mqgateway.gateway.runtime.service import Runtime, Service
 
 
@@ -29,6 +29,8 @@ class RemotingService(Service):
         """Return a client that is closed together with the server that is made next."""
         runtime, tls = self._runtime, None
         if self._tls is not None and self._remoting.use_tls:
+            from mqgateway.gateway.remoting.tls import ClientTls  # slow to load
+
             tls = ClientTls(self._tls, runtime.disk)
         client = RemotingClient(runtime.reactor, self._remoting, tls=tls, clock=runtime.clock, sign=sign)
         self._clients.append(client)

@@ -111,22 +111,19 @@ class _Credentials:
 
 
 @implementer(IOpenSSLServerConnectionCreator)
-class ServerTls:
-    """TLS of a server: `mode` is disabled, permissive (TLS and plain) or enforcing (TLS only).
+class ServerContext:
+    """Context of a server's TLS in test mode or from files; see `server_tls.ServerTls`.
 
-    Without a usable context `is_ready` is False, as the log explains, and a TLS hello is refused.
+    Without a usable one `is_ready` is False, as the log explains.
     """
 
     def __init__(self, options: TlsOptions, files: Files) -> None:
-        self.mode = options.tls_server_mode
         self._options = options
         self._context: SSL.Context | None = None
         self._credentials: _Credentials | None = None
         self._factory = _TlsFactory(
             self, False, Factory(), clock=object()
         )  # the clock is for others' protocols
-        if self.mode == "disabled":
-            return
         if options.tls_test_mode_enable:
             self._context = self._test_context()
             return
@@ -143,14 +140,6 @@ class ServerTls:
     def is_ready(self) -> bool:
         """True if there is a usable context."""
         return self._context is not None
-
-    @property
-    def verifies_clients(self) -> bool:
-        """True if a client certificate is accepted only if one of the configured authorities issued it."""
-        options = self._options
-        is_asked = _VERIFY_CLIENT[options.tls_server_need_client_auth] != SSL.VERIFY_NONE
-        has_authorities = bool(options.tls_server_trust_cert_path) and not options.tls_test_mode_enable
-        return self.mode != "disabled" and is_asked and options.tls_server_auth_client and has_authorities
 
     def reload(self) -> None:
         """Read the files again; if they have changed and are usable, new connections use them."""

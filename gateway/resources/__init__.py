@@ -44,6 +44,9 @@ PLACES = {
     "offset clone": CommandEntry("offset_copies", "copy the offsets of one consumer group to another"),
     "broker list": CommandEntry("brokers", "list the brokers of all clusters with their load"),
     "broker status": CommandEntry("brokers", "show the runtime statistics of brokers"),
+    "broker remove": CommandEntry(
+        "brokers", "remove the last broker of `serve --brokers` once its messages are consumed"
+    ),
     "cluster list": CommandEntry("brokers", "list the clusters and the masters of their broker sets"),
     "access users": CommandEntry("access", "list the users of a broker"),
     "access policies": CommandEntry("access", "list the policies of a broker"),
@@ -75,7 +78,7 @@ ABOUT = {
     "message": "Get a message by id, find messages by key.",
     "dlq": "List dead letters, and send them again.",
     "offset": "Show, reset, undo and clone offsets of groups.",
-    "broker": "List brokers, and show their runtime statistics.",
+    "broker": "List brokers, show their runtime statistics, and remove one.",
     "cluster": "List clusters, and show their health.",
     "access": "List users and policies, check a permission.",
     "timer": "List pending timer messages.",

@@ -32,6 +32,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "offset clone": ("mqgateway offset clone billing billing-v2 -t Orders",),
     "broker list": ("mqgateway broker list",),
     "broker status": ("mqgateway broker status -b 127.0.0.1:10911",),
+    "broker remove": (
+        "mqgateway broker remove broker-a-3",
+        "mqgateway broker remove broker-a-3 --force --yes",
+        "mqgateway broker remove broker-a-3 --cancel",
+    ),
     "cluster list": ("mqgateway cluster list",),
     "access users": ("mqgateway access users -b 127.0.0.1:10911",),
     "access policies": ("mqgateway access policies -c DefaultCluster",),

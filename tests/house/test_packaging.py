@@ -18,6 +18,7 @@ from mqgateway.engine.options import load_properties
 from mqgateway.gateway.cli.controller import ControllerSettings
 from mqgateway.gateway.cli.environment import BROKERS_VARIABLE
 from mqgateway.gateway.cli.numbering import numbered
+from mqgateway.gateway.cli.served_brokers import STOP_SECONDS
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from tests.house.source import ROOT
 
@@ -78,6 +79,16 @@ def test_a_broker_may_drain_for_less_than_a_stop_may_take() -> None:
     service = Unit(PACKAGING / "systemd" / "mqgateway-broker@.service")["Service"]
     millis = re.fullmatch(r"MQGATEWAY_DRAIN_TIMEOUT_MILLIS=(\d+)", service["Environment"])
     assert millis and int(millis[1]) / 1000 + 30 < int(service["TimeoutStopSec"])
+
+
+def test_several_brokers_have_time_to_drain_and_stop() -> None:
+    """The parent kills a broker that does not stop in that time; its own supervisor must wait longer."""
+    unit = Unit(PACKAGING / "systemd" / "mqgateway.service")["Service"]
+    assert int(unit["TimeoutStopSec"]) > STOP_SECONDS
+    found: dict[str, Any] = yaml.safe_load((PACKAGING / "image" / "compose-cores.yaml").read_text())
+    service = found["services"]["serve"]
+    (millis,) = [one.partition("=")[2] for one in service["environment"] if "DRAIN_TIMEOUT_MILLIS" in one]
+    assert int(service["stop_grace_period"].removesuffix("s")) > STOP_SECONDS + int(millis) / 1000
 
 
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)

@@ -22,17 +22,22 @@ async def repeat_change(
 
     Return the reasons of the brokers that refused it, by name.
     """
-    code, header = RequestCode.UPDATE_AND_CREATE_TOPIC, create_topic_header(config, config.attributes)
     reasons: dict[str, str] = {}
     for group in await directory.groups():
         name = group.broker_name
         is_other = name != options.broker_name and group.cluster == options.broker_cluster_name
         if is_other and MASTER_ID in group.broker_addrs:
             try:
-                answer = await directory.ask(name, RemotingCommand.request(code, header))
+                answer = await directory.ask(name, creation_request(config))
             except RequestError as error:
                 reasons[name] = error.remark
             else:
                 if answer.code != ResponseCode.SUCCESS:
                     reasons[name] = answer.remark or str(answer.code)
     return reasons
+
+
+def creation_request(config: TopicConfig) -> RemotingCommand:
+    """Return the request that creates or changes a topic; keys of its attributes are changes."""
+    header = create_topic_header(config, config.attributes)
+    return RemotingCommand.request(RequestCode.UPDATE_AND_CREATE_TOPIC, header)

@@ -50,7 +50,7 @@ def test_drain_redirects_producers_and_accepts_sends() -> None:
         assert not drained
     assert world.route("T")["queueDatas"][0]["perm"] == 4
     world.net.settle(7)
-    assert drained == [None]
+    assert drained == [None] and not world.service.drain_shortfall
     world.stop()
     assert world.stopped == [None] and world.route("T") is None
 
@@ -65,6 +65,7 @@ def test_drain_with_a_sending_client_ends_at_the_timeout() -> None:
         client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"late")
         world.net.settle(1)
     assert drained == [None]
+    assert world.service.drain_shortfall == "producers still sent to it after 10000 ms"
 
 
 def test_drain_does_not_wait_for_producers_of_record_batches() -> None:
@@ -98,6 +99,14 @@ def test_useless_drain_ends_at_once() -> None:
     ]
 
 
+def test_drain_ends_at_once_if_all_brokers_stop() -> None:
+    world = world_with_another(drain_timeout_millis=LONG)
+    drained: list[Any] = []
+    world.service.drain(["b2", "broker-a"]).addBoth(drained.append)
+    world.net.settle(0.1)
+    assert drained == [None] and not world.service.drain_shortfall
+
+
 def test_controlled_broker_hands_over_before_it_stops() -> None:
     brokers = BrokerSet()
     master, slave = brokers.pair(drain_timeout_millis=LONG)
@@ -122,3 +131,4 @@ def test_failed_handover_does_not_prevent_the_stop() -> None:
     drained = drain(master.service)
     brokers.wait(4)
     assert drained == [None] and master.kind is not RoleKind.SLAVE
+    assert master.service.drain_shortfall.startswith("no other master was elected: ")

@@ -15,7 +15,7 @@ from mqgateway.engine.tables.topics import TopicConfig, TopicTable
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.users import User, UserType
 from mqgateway.gateway.cli.added_brokers import copy_tables
-from mqgateway.gateway.cli.numbering import numbered, read_all, read_numbered
+from mqgateway.gateway.cli.numbering import mark_removed, numbered, read_all, read_numbered
 from mqgateway.gateway.cli.settings import BrokerSettings
 from tests.gateway.cli.test_numbering import given
 
@@ -86,6 +86,15 @@ def test_added_broker_has_topics_and_groups_of_the_first(world: World) -> None:
     assert added.get("Orders") == topics.get("Orders")
     assert world.groups(2).get("readers") == groups.get("readers")
     assert "Orders" not in world.topics(1), "it has a store"
+
+
+def test_removed_broker_that_is_served_again_has_topics_made_meanwhile(world: World) -> None:
+    mark_removed(world.brokers[1].store.store_path_root_dir, world.disk, 7)
+    topics = world.topics(0)
+    topics.put(TopicConfig("Later", 4, 4))
+    topics.close()
+    world.copy()
+    assert world.topics(1).get("Later") == topics.get("Later")
 
 
 def test_topics_with_fixed_brokers_are_left_out(world: World) -> None:

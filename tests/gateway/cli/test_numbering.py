@@ -16,9 +16,12 @@ from mqgateway.gateway.cli.numbering import (
     BROKERS_MAX,
     asked_count,
     count_of,
+    has_numbers,
+    mark_removed,
     numbered,
     read_all,
     read_numbered,
+    serve_again,
     stores_in,
 )
 from mqgateway.gateway.cli.settings import BrokerSettings
@@ -167,6 +170,27 @@ def test_fewer_brokers_than_stores_are_refused(tmp_path: Path) -> None:
     for count in (1, 2):
         with pytest.raises(ConfigError, match="has the stores of 3 brokers"):
             count_of(count, root, DISK)
+
+
+def test_removed_brokers_are_not_counted_until_they_are_served_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = store(tmp_path, 0, 1)
+    mark_removed(str(tmp_path / "broker-1"), DISK, 7)
+    assert stores_in(root, DISK) == count_of(1, root, DISK) == 1
+    assert count_of(AUTO, root, DISK) == 1, "it does not add what was removed"
+    assert has_numbers(1, root, DISK) and not has_numbers(1, str(tmp_path / "none"), DISK)
+    assert count_of(2, root, DISK) == 2
+    serve_again(numbered(settings(storePathRootDir=root), 2), DISK)
+    assert "n-1 was removed before; it is served again" in caplog.text
+    assert stores_in(root, DISK) == 2
+
+
+def test_stores_of_both_kinds_are_refused(tmp_path: Path) -> None:
+    root = store(tmp_path, 0)
+    (tmp_path / "commitlog").mkdir()
+    with pytest.raises(ConfigError, match="and those of 1 brokers with numbers"):
+        count_of(1, root, DISK)
 
 
 def test_store_of_a_single_broker_is_not_left_behind(tmp_path: Path) -> None:

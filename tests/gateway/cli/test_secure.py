@@ -12,7 +12,8 @@ from mqgateway.engine.options import TlsMode
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.secure import CERTIFICATE, KEY, SETTINGS, TOOLS, Secured, close_both, secure
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_flags
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.gateway.remoting.server_tls import ServerTls
+from mqgateway.gateway.remoting.tls import ClientTls
 
 
 def settings(**flags: object) -> tuple[NamesrvSettings, BrokerSettings]:

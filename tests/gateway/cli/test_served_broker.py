@@ -7,12 +7,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from twisted.internet.defer import Deferred
 from twisted.internet.error import ConnectionDone
 from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import ConfigError
+from mqgateway.gateway.cli.container_broker import report_progress
 from mqgateway.gateway.cli.served_broker import ServedBroker, settings_from
+from mqgateway.gateway.runtime.schedule import Schedule
 from tests.gateway.cli.test_numbering import given
 from tests.gateway.cli.test_services import BROKER_PORT, Loop, broker_settings
 
@@ -79,6 +82,57 @@ def test_it_reports_why_it_cannot_start(tmp_path: Path) -> None:
     failure = one.loop.wait_for(one.service.start())
     assert isinstance(failure, Failure)
     assert str(BROKER_PORT) in one.said[-1]["failed"]
+
+
+def test_it_reports_the_progress_of_its_start_while_that_changes(tmp_path: Path) -> None:
+    loop, said, progress = (
+        Loop(),
+        [],
+        iter(["starting", "starting", "recovering, 7% of the log read", "", "x"]),
+    )
+    report_progress(Schedule(loop), said.append, lambda: next(progress))
+    for _ in range(6):
+        loop.settle(1)
+    assert [json.loads(line) for line in said] == [
+        {"progress": "starting"},
+        {"progress": "recovering, 7% of the log read"},
+    ]
+
+
+def test_drain_waits_for_no_broker_that_stops_too(tmp_path: Path) -> None:
+    one = Served(tmp_path, drainTimeoutMillis=40_000)
+    one.loop.wait_for(one.service.start())
+    broker = one.service.broker
+    assert broker is not None
+    asked: list[tuple[str, ...]] = []
+
+    def drain(leaving: tuple[str, ...]) -> Deferred[None]:
+        asked.append(leaving)
+        return Deferred()
+
+    broker.drain = drain  # type: ignore[method-assign,assignment]
+    drained = one.service.drain()
+    one.parents[0].dataReceived(b'{"leaving": ["n-0", "n-1"]}\n')
+    one.loop.settle(0)
+    assert asked == [("n-0", "n-1")], "the message counts although the signal was handled first"
+    drained.cancel()
+    assert one.said[-1] == {"shortfall": "a second stop request ended its drain"}
+    one.loop.wait_for(one.service.stop())
+
+
+def test_removal_is_reported_until_it_is_cancelled(tmp_path: Path) -> None:
+    one = Served(tmp_path, rollingRestartPauseMillis=0)
+    one.loop.wait_for(one.service.start())
+    one.service.remove([])
+    one.parents[0].dataReceived(b'{"removing": ["n-0"]}\n')
+    one.loop.settle(0)
+    (report,) = [message["removal"] for message in one.said if "removal" in message]
+    assert report["waits"] == "producers still send to it" and not report["isDone"]
+    one.service.remove([])
+    said = len(one.said)
+    one.loop.settle(5)
+    assert len(one.said) == said
+    one.loop.wait_for(one.service.stop())
 
 
 def test_settings_are_those_of_the_command_and_its_own(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.numbering import numbered
-from mqgateway.gateway.cli.served_brokers import BrokerNotStarted, ServedBrokers
+from mqgateway.gateway.cli.served_brokers import BrokerNotStarted, BrokersNotStopped, ServedBrokers
 from mqgateway.gateway.cli.settings import NamesrvSettings
 from mqgateway.gateway.codec import headers
 from mqgateway.gateway.codec.codes import RequestCode
@@ -162,14 +162,41 @@ def test_stop_waits_for_the_processes(tmp_path: Path) -> None:
 
 
 def test_drain_stops_the_brokers_and_can_be_cut_short(tmp_path: Path) -> None:
-    world = World(tmp_path)
+    world = World(tmp_path, drainTimeoutMillis="45000")
     world.up()
     drained = world.service.drain()
+    assert world.service.fleet.supervision.wait() == 105
     found = results(drained)
     assert [child.stops for child in world.launch.children] == [1, 1] and found == []
     drained.cancel()
     assert [child.stops for child in world.launch.children] == [2, 2] and len(found) == 1
+    assert [child.sent[-1] for child in world.launch.children] == [{"leaving": ["n-0", "n-1"]}] * 2
+    assert world.service.fleet.supervision.wait() == 60, "without the time for the drain"
     world.end_all()
+
+
+def test_stop_fails_with_the_brokers_that_were_not_drained_or_stopped_cleanly(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.up()
+    world.service.drain()
+    first, second = world.launch.children
+    first.say({"shortfall": "producers still sent to it after 9 ms"})
+    first.end("exit code 0")
+    second.end("killed by SIGKILL")
+    (error,) = results(world.service.stop())
+    assert isinstance(error, BrokersNotStopped)
+    assert str(error) == (
+        "n-0 was not drained: producers still sent to it after 9 ms; "
+        "n-1 did not stop cleanly: killed by SIGKILL"
+    )
+    assert not world.loop.ports, "everything else is stopped all the same"
+
+
+def test_status_has_the_progress_of_brokers_that_start(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.start()
+    world.launch.children[1].say({"progress": "recovering, 7% of the log read"})
+    assert world.service.status.endswith("0 of 2 brokers up, n-1 recovering, 7% of the log read")
 
 
 def test_drain_is_over_when_all_processes_have_ended(tmp_path: Path) -> None:

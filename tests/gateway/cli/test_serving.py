@@ -19,7 +19,7 @@ from click.testing import CliRunner
 
 from compat_tests.support.processes import free_ports
 from mqgateway.gateway.cli.main import main
-from mqgateway.gateway.cli.numbering import numbered, read_numbered
+from mqgateway.gateway.cli.numbering import NumberedBroker, numbered, read_numbered
 from mqgateway.gateway.cli.serving import reread
 from tests.gateway.cli.test_numbering import given
 
@@ -59,7 +59,8 @@ def test_unsuitable_settings_and_stores_are_refused(tmp_path: Path) -> None:
 class Cluster:
     """A parent that notes what it is asked to do."""
 
-    def __init__(self) -> None:
+    def __init__(self, brokers: list[NumberedBroker]) -> None:
+        self.brokers = brokers
         self.rolls: list[float] = []
         self.read: list[Any] = []
         self.namesrv = SimpleNamespace(
@@ -76,12 +77,11 @@ def test_files_are_read_again_before_a_rolling_restart(
     file = tmp_path / "broker.conf"
     file.write_text("brokerName=n\nfileReservedTime=48\n")
     flags = {**given(tmp_path), "config": str(file)}
-    brokers = numbered(read_numbered(flags, [])[0], 2)
-    cluster = Cluster()
-    reread(cluster, flags, brokers)
+    cluster = Cluster(numbered(read_numbered(flags, [])[0], 2))
+    reread(cluster, flags)
     assert (cluster.rolls, cluster.read) == ([40.0], [[]])
     file.write_text("brokerName=n\nfileReservedTime=many\n")
-    reread(cluster, flags, brokers)
+    reread(cluster, flags)
     assert len(cluster.rolls) == 1
     assert "no broker is restarted: n-0: " in caplog.text
 
@@ -146,6 +146,18 @@ def test_brokers_are_processes_that_crash_restart_and_stop_by_themselves(tmp_pat
         assert not any(child.is_running() for child in children)
     for number in (0, 1):
         assert not (tmp_path / "store" / f"broker-{number}" / "abort").exists(), "it stopped cleanly"
+
+
+def test_stop_with_a_killed_broker_names_it_and_fails(tmp_path: Path) -> None:
+    with running(tmp_path) as cluster:
+        first, second = cluster.child(0), cluster.child(1)
+        second.suspend()
+        cluster.popen.send_signal(signal.SIGTERM)
+        psutil.wait_procs([first], 60)
+        assert not first.is_running(), "it does not wait for the other one"
+        second.kill()
+        assert cluster.popen.wait(60) == 1
+        cluster.next_line("n-1 did not stop cleanly: killed by SIGKILL")
 
 
 def test_brokers_stop_when_their_parent_is_gone(tmp_path: Path) -> None:

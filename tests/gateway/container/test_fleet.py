@@ -154,8 +154,38 @@ def test_stop_of_a_broker_that_waits_for_its_restart_ends_the_restart(world: Wor
 
 def test_hurry_requests_the_stop_again(world: World) -> None:
     results(world.fleet.stop())
-    world.fleet.hurry()
+    world.fleet.hurry(5)
     assert [child.stops for child in world.launch.children] == [2, 2, 2]
+    assert world.fleet.supervision.wait() == 5
+
+
+def test_broker_that_hangs_in_its_start_is_killed_and_ends_the_rolling_restart(
+    world: World, caplog: pytest.LogCaptureFixture
+) -> None:
+    rolled = world.roll()
+    world.launch.children[0].end("exit code 0")
+    world.fleet.tick()
+    world.newest.say({"progress": "recovering, 7% of the log read"})
+    world.clock.advance(300_000)
+    world.fleet.tick()
+    assert world.newest.kills == 1 and rolled == []
+    reason = "its start made no progress for 300 s (recovering, 7% of the log read)"
+    assert f"c_a_0 is killed: {reason}; see its own lines in the log, and /a" in caplog.text
+    world.newest.end("killed by SIGKILL")
+    assert str(rolled[0]).endswith(reason)
+    assert [child.stops for child in world.launch.children] == [1, 0, 0, 0], "the others serve"
+    world.clock.advance(1000)
+    world.fleet.tick()
+    assert world.names() == ["a", "b", "c", "a", "a"]
+
+
+def test_brokers_that_do_not_stop_cleanly_are_noted(world: World) -> None:
+    results(world.fleet.stop())
+    for child, cause in zip(
+        world.launch.children, ("exit code 0", "killed by SIGKILL", "exit code 1"), strict=True
+    ):
+        child.end(cause)
+    assert world.fleet.unclean == {"b": "killed by SIGKILL", "c": "exit code 1"}
 
 
 def test_other_messages_reach_the_owner(world: World) -> None:

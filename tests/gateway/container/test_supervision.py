@@ -186,3 +186,31 @@ def test_broker_removed_during_its_restart_is_not_started_again(world: World) ->
     assert world.all.remove(charge)
     assert world.all.ended(charge, "exit code 0") is End.WANTED
     assert len(world.all) == 0
+
+
+def test_start_without_progress_is_killed(world: World) -> None:
+    charge = world.all.add(plan())
+    world.all.launched(charge, 7)
+    world.clock.advance(299_999)
+    world.all.progressed(charge, "recovering, 1% of the log read")
+    world.clock.advance(299_999)
+    assert world.all.due() == []
+    assert charge.describe().startswith("starting, recovering, 1% of the log read, process 7")
+    world.clock.advance(1)
+    assert world.all.due() == [(charge, ChildAction.KILL)]
+    assert world.all.ended(charge, "killed by SIGKILL") is End.FAILED
+
+
+def test_started_broker_needs_no_progress(world: World) -> None:
+    charge = world.up()
+    world.all.progressed(charge, "too late")
+    assert (world.all.wait(), charge.progress) == (None, "")
+
+
+def test_hurry_shortens_the_time_to_stop(world: World) -> None:
+    first, second = world.up("a"), world.up("b")
+    world.all.remove(first)
+    world.all.hurry(5)
+    world.all.hurry(30)
+    assert world.all.wait() == pytest.approx(5)
+    assert second.due is None

@@ -17,7 +17,8 @@ from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.grpc.v2 import Resource
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.tls import ServerTls, self_signed
+from mqgateway.gateway.remoting.server_tls import ServerTls
+from mqgateway.gateway.remoting.tls import self_signed
 from tests.gateway.remoting.test_tls import FileShelf, identity
 from tests.support.gateway.grpc.client import Service
 

@@ -14,7 +14,8 @@ from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.exchange import PeerGone, RequestTimedOut
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls
+from mqgateway.gateway.remoting.server_tls import ServerTls
+from mqgateway.gateway.remoting.tls import ClientTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.remoting.pair import Net
 

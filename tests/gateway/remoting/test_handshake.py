@@ -15,7 +15,7 @@ from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.handshake import Handshake
 from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.remoting.proxy_header import V2_SIGNATURE
-from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.remoting.server_tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.remoting.opening import PROXY_V1, PROXY_V2, over_tls
 from tests.support.gateway.remoting.pair import Pair, Talker

@@ -15,7 +15,7 @@ from mqgateway.gateway.remoting.call import Call, Peer, Reply
 from mqgateway.gateway.remoting.connection_settings import server_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.remoting.server_tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf, identity
 from tests.support.gateway.remoting.pair import Net, Pair, Talker
 
@@ -186,10 +186,10 @@ def test_changed_certificates_are_reloaded() -> None:
     options = TlsOptions(tls_test_mode_enable=False, tls_server_key_path="key", tls_server_cert_path="cert")
     tls = ServerTls(options, files)
     scene = Scene(tls)
-    before = tls._context
+    before = tls._context()._context
     files["key"], files["cert"] = identity("second")
     scene.net.settle(6)
-    assert tls._context is not before
+    assert tls._context()._context is not before
 
 
 # Stopping

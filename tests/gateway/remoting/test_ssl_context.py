@@ -6,8 +6,8 @@ import ssl
 from pathlib import Path
 
 from mqgateway.engine.options import TlsOptions
+from mqgateway.gateway.remoting.server_tls import ServerTls
 from mqgateway.gateway.remoting.ssl_context import ContextTls
-from mqgateway.gateway.remoting.tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf, Handshake, identity, server_options
 
 

@@ -14,7 +14,8 @@ from OpenSSL import SSL
 from twisted.internet.protocol import Factory, Protocol
 
 from mqgateway.engine.options import TlsOptions
-from mqgateway.gateway.remoting.tls import ClientTls, ServerTls, openssl_cipher, self_signed
+from mqgateway.gateway.remoting.server_tls import ServerTls
+from mqgateway.gateway.remoting.tls import ClientTls, openssl_cipher, self_signed
 from tests.support.gateway.remoting.pair import Pair
 
 

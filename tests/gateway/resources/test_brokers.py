@@ -1,7 +1,17 @@
 """`mqgateway broker` and `mqgateway cluster`."""
 
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from mqgateway.engine.clock import ManualClock
+from mqgateway.gateway.codec.bodies import BrokerData, ClusterInfo
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.resources import CATALOGUE
 from tests.support.gateway.client.cluster import Cluster
-from tests.support.gateway.mqadmin.tool import ResourceTool
+from tests.support.gateway.mqadmin.tool import ResourceTool, ScriptedTool
 
 
 def test_clusters_are_listed_with_groups_that_have_no_master() -> None:
@@ -27,3 +37,71 @@ def test_brokers_are_listed_and_show_their_figures() -> None:
         ]
         tool.run("broker status -b 10.0.0.1:10911")
         assert "msgPutTotalTodayNow:" in tool.out
+
+
+LEFT = [{"kind": "not consumed", "topic": "T", "group": "G", "messages": 3}]
+
+
+class Removing(ScriptedTool):
+    """The tool with a name server whose answers to removal requests are `states`, the last one repeated."""
+
+    def __init__(self, *states: dict[str, Any]) -> None:
+        super().__init__(ManualClock(), self._answer_one)
+        self.catalogue = CATALOGUE
+        self.states = list(states)
+        self.actions: list[str] = []
+
+    def _answer_one(self, address: str, request: RemotingCommand) -> RemotingCommand:
+        if request.code == RequestCode.GET_BROKER_CLUSTER_INFO:
+            data = BrokerData("c", "n-1", {0: "10.0.0.1:10921"})
+            return RemotingCommand.response(0, body=ClusterInfo({"n-1": data}).encode(), request=request)
+        self.actions.append(request.ext_fields["action"])
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return RemotingCommand.response(0, body=json.dumps(state).encode(), request=request)
+
+    def wait(self, seconds: float) -> None:
+        self.clock.advance(round(seconds * 1000))
+        super().wait(seconds)
+
+
+def state(name: str, **report: Any) -> dict[str, Any]:
+    whole = {"obstacles": [], "left": [], "messages": 0, "waits": "", "isDone": False, **report}
+    return {"state": name, "cluster": "c", "broker": "n-1", "folder": "/f", "report": whole}
+
+
+def test_removal_waits_until_the_broker_is_removed() -> None:
+    begun = {"state": "draining", "cluster": "c", "broker": "n-1", "folder": "/f"}
+    tool = Removing(begun, state("draining", left=LEFT, messages=3), state("stopping"), state("removed"))
+    assert tool.run("broker remove n-1") == 0
+    assert tool.actions == ["drain"] * 4 and tool.waited == [2.0] * 3
+    assert tool.out.splitlines()[1].split() == ["n-1", "removed", "0", "/f"]
+
+
+def test_removal_ends_with_what_is_left_after_its_timeout() -> None:
+    tool = Removing(state("draining", left=LEFT, messages=3))
+    assert tool.run("broker remove n-1 --wait 5") == 1
+    assert "after 5 s n-1 is draining, 3 messages left (3 not consumed T G)" in tool.err
+    assert "--force" in tool.err and "--cancel" in tool.err
+    assert sum(tool.waited) == 6
+
+
+def test_forced_removal_needs_a_confirmation_for_what_is_left() -> None:
+    draining = state("draining", left=LEFT, messages=3)
+    tool = Removing(draining)
+    assert tool.run("broker remove n-1 --force") == 2
+    assert tool.actions == ["drain"] and "3 not consumed T G" in tool.err
+    tool = Removing(draining, state("stopping", messages=3), state("removed", messages=3))
+    assert tool.run("broker remove n-1 --force --yes") == 0
+    assert tool.actions == ["drain", "force", "force"]
+    assert tool.out.splitlines()[1].split() == ["n-1", "removed", "3", "/f"]
+
+
+def test_removal_is_cancelled_and_refusals_are_errors() -> None:
+    tool = Removing(state("cancelled"))
+    assert tool.run("broker remove n-1 --cancel") == 0 and tool.actions == ["cancel"]
+    tool = Removing(state("refused", obstacles=["static topic T"]))
+    assert tool.run("broker remove n-1") == 1 and "n-1 is refused: static topic T" in tool.err
+    assert Removing(state("removed")).run("broker remove n-1 --cancel --force") == 2
+    tool = Removing(state("removed"))
+    assert tool.run("broker remove n-9") == 1 and "knows no broker n-9; it knows n-1" in tool.err
+    assert Removing(state("removed")).run("broker remove n-1 --dry-run") == 0

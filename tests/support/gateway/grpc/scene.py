@@ -13,7 +13,7 @@ from mqgateway.gateway.remoting.call import Call, Reply
 from mqgateway.gateway.remoting.connection_settings import server_settings
 from mqgateway.gateway.remoting.dispatch import Dispatcher
 from mqgateway.gateway.remoting.server import RemotingServer
-from mqgateway.gateway.remoting.tls import ServerTls
+from mqgateway.gateway.remoting.server_tls import ServerTls
 from tests.gateway.remoting.test_tls import FileShelf
 from tests.support.gateway.grpc.client import NetClient, Service
 from tests.support.gateway.remoting.opening import Before, over_tls
