@@ -42,7 +42,7 @@ class ObjectMissing(ObjectStoreError):
 
 
 class ObjectStoreUnavailable(ObjectStoreError):
-    """The store cannot be used now: not reached, no credentials, no bucket, no space. The text has the reason.
+    """The store cannot be used now; the text has the reason: not reached, no credentials, no bucket, no space.
 
     After a failed `create`, `put` or `delete` it is unknown if the store has carried it out.
     """
@@ -85,7 +85,7 @@ def check_name(name: str) -> str:
     parts = name.split("/")
     if len(name) > NAME_MAX or not all(len(part) <= PART_MAX and _PART.fullmatch(part) for part in parts):
         raise ValueError(
-            f"{name!r} is not a name of an object: parts of letters, digits and ._=%+-, separated by slashes, "
-            f"each of at most {PART_MAX} characters and without a dot at its beginning"
+            f"{name!r} is not a name of an object: parts of letters, digits and ._=%+-, separated by "
+            f"slashes, each of at most {PART_MAX} characters and without a dot at its beginning"
         )
     return name
