@@ -1,10 +1,7 @@
-"""The tier: ranges of the log in an object store, for longer than on the local disk.
+"""Long retention: ranges of the log kept in an object store, the tier.
 
+- `object_store`: the interface of an object store, in six verbs. `object_folder`: a folder as one.
 - `format`: names and bytes of the objects.
-- `ranges`: which ranges count, given those of all epochs.
-- `collect`: the records of a range of the log, grouped by topic and queue.
-- `saving`: writes ranges, as one of several writers that may exist.
-- `checking`: compares all objects with one another.
 
 The functions wait for the object store, so they run on worker threads or in processes of their own.
 """
