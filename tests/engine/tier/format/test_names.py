@@ -1,0 +1,60 @@
+"""Names of objects: each is parsed as it is written, and sorts by epoch and position."""
+
+import pytest
+
+from mqgateway.engine.tier.format.names import Names, SegmentName
+from mqgateway.engine.tier.object_store import check_name
+
+NAMES = Names("DefaultCluster", "broker-a")
+SEGMENT = SegmentName(3, 1 << 30, 30, 2, "00ff00ff00ff00ff")
+
+
+def test_names_are_those_of_the_format() -> None:
+    assert NAMES.epoch(7) == "DefaultCluster/broker-a/epochs/0000000007"
+    assert NAMES.range(3, 1 << 30) == "DefaultCluster/broker-a/ranges/0000000003/00000000001073741824.idx"
+    assert NAMES.segment(SEGMENT) == (
+        "DefaultCluster/broker-a/data/0000000003/00000000001073741824-30-0002-00ff00ff00ff00ff.seg"
+    )
+
+
+def test_parsing_inverts_naming() -> None:
+    assert NAMES.epoch_of(NAMES.epoch(7)) == 7
+    assert NAMES.range_of(NAMES.range(3, 5)) == (3, 5)
+    assert NAMES.segment_of(NAMES.segment(SEGMENT)) == SEGMENT
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "DefaultCluster/broker-b/epochs/0000000007",
+        "DefaultCluster/broker-a/epochs/7",
+        "DefaultCluster/broker-a/ranges/0000000003/00000000001073741824.idx.tmp",
+        "DefaultCluster/broker-a/data/0000000003/00000000001073741824-30-0002-zz.seg",
+        "",
+    ],
+)
+def test_other_objects_have_no_parts(name: str) -> None:
+    assert NAMES.epoch_of(name) is NAMES.range_of(name) is NAMES.segment_of(name) is None
+
+
+def test_names_sort_by_epoch_and_position() -> None:
+    places = [(1, 0), (1, 9), (1, 10), (1, 1 << 40), (2, 5), (10, 0)]
+    names = [NAMES.range(*place) for place in places]
+    assert names == sorted(names)
+
+
+@pytest.mark.parametrize(
+    ("name", "escaped"),
+    [
+        ("..", "%2E."),
+        (".", "%2E"),
+        ("a/b", "a%2Fb"),
+        ("a b%", "a%20b%25"),
+        ("a.b", "a.b"),
+        ("a~ö", "a%7E%C3%B6"),
+    ],
+)
+def test_any_name_is_one_part(name: str, escaped: str) -> None:
+    names = Names(name, "b")
+    assert names.root == f"{escaped}/b"
+    assert check_name(names.epoch(1)) == names.epoch(1)
