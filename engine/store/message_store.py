@@ -45,6 +45,7 @@ from mqgateway.engine.store.index_file import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.log import Agreement, Log
+from mqgateway.engine.store.older_messages import OlderMessages
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.raw_log import RawLog
 from mqgateway.engine.store.recovery import StoreRecovery
@@ -93,9 +94,8 @@ _SAMPLE_MILLIS: Final = 1000
 
 @mypyc_attr(native_class=False)  # tests replace methods
 class MessageStore(StoreReading):
-    """One broker's messages. Only `start` and `cut` raise for a disk fault; other methods report it by
-    statuses and remarks. The messages are in `commit_log`, by default the one of the settings, in the
-    directory `root`."""
+    """One broker's messages, in `commit_log`, by default that of the settings, in the directory `root`. Only
+    `start` and `cut` raise for a disk fault; others report it. `older` has what the log has deleted."""
 
     gate: WriteGate | None = None
     """Refuses or redirects puts while the log is written by another broker; None: puts are appended."""
@@ -116,9 +116,9 @@ class MessageStore(StoreReading):
         aside: Worker | None = None,
         commit_log: Log | None = None,
         views: Sequence[View] = (),
+        older: OlderMessages | None = None,
     ) -> None:
-        self._options, self._store_host = options, store_host
-        self._disk, self._clock = disk, clock
+        self._options, self._store_host, self._disk, self._clock = options, store_host, disk, clock
         self.on_arrivals = on_arrivals
         self._rest_watchers: list[Callable[[], None]] = []
         self.root = options.store_path_root_dir or os.path.expanduser("~/store")
@@ -132,7 +132,7 @@ class MessageStore(StoreReading):
         # Waits for the disk that no send depends on: it must not run before or between the syncs.
         self._aside = aside or worker
         self.producers = ProducersView(options, disk, clock, self.root)
-        self.transactions = TransactionsView(options, disk, clock, self.root, self._queues)
+        self.transactions = TransactionsView(options, disk, clock, self.root, self._queues, older)
         self.compacted_parts = CompactedPartsView(disk, self.root, self._queues)
         of_store = options, disk, self.root, self._queues, self._index, self._aside
         self._views = views_of(*of_store, self.producers, self.transactions, self.compacted_parts, views)
@@ -161,7 +161,7 @@ class MessageStore(StoreReading):
         inspection = Inspection(self._log, options.check_crc_on_read)
         statistics = Statistics(clock.millis(), elapsed_millis(clock))
         of_log = options, clock, self._log, self._queues, self._index, self._views, inspection, statistics
-        super().__init__(*of_log, memory, self._aside, self.transactions, self.compacted_parts.reading)
+        super().__init__(*of_log, memory, self._aside, self.transactions, self.compacted_parts.reading, older)
         self.compacted_parts.readable_end = self._reader.readable_end
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host

@@ -8,7 +8,7 @@ from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.tier.object_folder import ObjectFolder
 from mqgateway.engine.tier.object_store import ObjectExists, ObjectStoreUnavailable
 from mqgateway.gateway.object_stores.self_test import verify_store
-from tests.support.gateway.object_stores.memory import MemoryObjects
+from tests.support.engine.tier.memory_objects import MemoryObjects
 
 
 def test_right_store_passes_and_is_left_empty(tmp_path: Path) -> None:
