@@ -39,6 +39,11 @@ Smaller for slaves, so that readers return to the master first.
 """
 
 
+def host_name() -> str:
+    """Return the name of a broker that is not named otherwise."""
+    return socket.gethostname() or "DEFAULT_BROKER"
+
+
 @dataclass
 class BrokerSettings:
     """All settings of a broker, and the set through which files and flags reach them."""
@@ -57,8 +62,7 @@ class BrokerSettings:
         A new store gets `small_files` if set. Raises `ConfigError` if the store cannot be read.
         """
         options = self.options
-        name = socket.gethostname() or "DEFAULT_BROKER"
-        options.assume("brokerName", name, "host name")
+        options.assume("brokerName", host_name(), "host name")
         options.assume("brokerIP1", default_advertise(local_addresses()), "local address")
         options.assume("brokerIP2", self.broker.broker_ip1, "as brokerIP1")
         if self.tls.tls_enable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from typing import Final, NamedTuple
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 _RANGE: Final = re.compile(r"(\d{10})/(\d{20})\.idx")
 _SEGMENT: Final = re.compile(r"(\d{10})/(\d{20})-(\d{1,5})-(\d{4,8})-([0-9a-f]{16})\.seg")
@@ -28,6 +28,8 @@ class Names:
     """Names of the objects of a broker (its name, which all replicas of a group share) in a cluster."""
 
     def __init__(self, cluster: str, broker: str) -> None:
+        self.cluster = cluster
+        self.broker = broker
         self.root = f"{_escaped(cluster)}/{_escaped(broker)}"
         self.epochs = f"{self.root}/epochs/"
         self.ranges = f"{self.root}/ranges/"
@@ -65,6 +67,13 @@ class Names:
             return None
         epoch, begin, days, number, writer = found.groups()
         return SegmentName(int(epoch), int(begin), int(days), int(number), writer)
+
+
+def names_in(name: str) -> Names | None:
+    """Return the names of the broker to which an object belongs; None for objects of another kind."""
+    parts = name.split("/")
+    names = Names(unquote(parts[0]), unquote(parts[1])) if len(parts) > 1 else None
+    return names if names is not None and name.startswith((names.epochs, names.ranges, names.data)) else None
 
 
 def _escaped(name: str) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from mqgateway.engine.tier.format.names import Names, SegmentName
+from mqgateway.engine.tier.format.names import Names, SegmentName, names_in
 from mqgateway.engine.tier.object_store import check_name
 
 NAMES = Names("DefaultCluster", "broker-a")
@@ -58,3 +58,16 @@ def test_any_name_is_one_part(name: str, escaped: str) -> None:
     names = Names(name, "b")
     assert names.root == f"{escaped}/b"
     assert check_name(names.epoch(1)) == names.epoch(1)
+
+
+def test_broker_is_known_by_the_name_of_any_object() -> None:
+    names = Names("Ärger/1", ".b")
+    for name in (names.epoch(1), names.range(1, 2), names.segment(SEGMENT)):
+        found = names_in(name)
+        assert found is not None
+        assert (found.cluster, found.broker, found.root) == ("Ärger/1", ".b", names.root)
+
+
+@pytest.mark.parametrize("name", ["a", "self-test/01ab/once", "c/b/other/0000000001", "c/b"])
+def test_other_objects_belong_to_no_broker(name: str) -> None:
+    assert names_in(name) is None

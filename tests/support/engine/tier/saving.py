@@ -1,129 +1,95 @@
-"""A range of a store's log as objects of a tier, in small blocks."""
+"""Helpers for tests of the tier: saves a store's log, and reads what was saved by the format alone."""
 
-from collections.abc import Iterator
+from __future__ import annotations
 
-from mqgateway.engine.record_batches.crc32c import crc32c
-from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT
-from mqgateway.engine.store.consume_queue import UNIT
-from mqgateway.engine.store.message_store import MessageStore
-from mqgateway.engine.store.record import store_timestamp
-from mqgateway.engine.tier.format.epochs import Epoch
-from mqgateway.engine.tier.format.index import (
-    PLACE,
-    Block,
-    QueueKind,
-    QueueRange,
-    RangeHead,
-    RangeHeader,
-    SegmentEntry,
-    encode_index,
-    pages_of,
-)
+from mqgateway.engine.disk import Disk
+from mqgateway.engine.store.record import decode
+from mqgateway.engine.tier.checking import TierCheck, check_tier
+from mqgateway.engine.tier.collect import Collector
+from mqgateway.engine.tier.format.index import HEADER_SIZE, decode_head, decode_header
 from mqgateway.engine.tier.format.names import Names, SegmentName
-from mqgateway.engine.tier.format.segment import segment_header
+from mqgateway.engine.tier.local_log import LocalLog, batch_topics_in, classes_in, open_log
 from mqgateway.engine.tier.object_store import ObjectStore
+from mqgateway.engine.tier.saving import SaveReport, TierWriter
+from mqgateway.engine.tier.survey import survey
+from mqgateway.engine.upkeep.layout import Layout
+from tests.support.engine.store.stores import Bench, message, options
 
-WRITER = "0123456789abcdef"
 NAMES = Names("DefaultCluster", "broker-a")
-Saved = tuple[int, int, int, int, bytes, bytes]
-"""Position, first offset, offset after, store time, unit and record."""
+NOW = 1_764_000_000_000
 
 
-def begin_epoch(objects: ObjectStore, epoch: int, start: int) -> None:
-    """Create the object of an epoch."""
-    objects.create(NAMES.epoch(epoch), Epoch(epoch, start, WRITER, 0, "/store").encode())
+def layout_of(disk: Disk) -> Layout:
+    """Return the layout of the tests' store."""
+    return Layout(disk.read_only(), options())
 
 
-def save(
-    store: MessageStore, objects: ObjectStore, begin: int, end: int, *, epoch: int = 1, block_bytes: int = 600
-) -> None:
-    """Save the records [begin, end) of the log. A segment has the blocks of one queue."""
-    segments: list[SegmentEntry] = []
-    queues: list[QueueRange] = []
-    units = b""
-    places: list[tuple[int, int, int]] = []
-    for topic, ids in sorted(store.queues().items()):
-        for queue_id in sorted(ids):
-            kind, rows = _rows(store, topic, queue_id, begin, end)
-            if not rows:
-                continue
-            blocks: list[Block] = []
-            data = segment_header(WRITER)
-            for first, some in _in_blocks(rows, block_bytes):
-                records = b"".join(row[5] for row in some)
-                own = b"".join(row[4] for row in some)
-                size = len(records)
-                blocks.append(
-                    Block(
-                        len(segments),
-                        len(data),
-                        size,
-                        size,
-                        0,
-                        crc32c(records),
-                        crc32c(own),
-                        first,
-                        some[0][1],
-                        some[0][3],
-                    )
-                )
-                data += records
-            places += [(row[0] - begin, len(queues), number) for number, row in enumerate(rows)]
-            times = [row[3] for row in rows]
-            queues.append(
-                QueueRange(
-                    topic,
-                    queue_id,
-                    kind,
-                    rows[0][1],
-                    rows[-1][2],
-                    len(rows),
-                    len(units),
-                    min(times),
-                    max(times),
-                    tuple(blocks),
-                )
-            )
-            units += b"".join(row[4] for row in rows)
-            objects.create(NAMES.segment(SegmentName(epoch, begin, 3, len(segments), WRITER)), data)
-            segments.append(SegmentEntry(3, len(segments), len(data)))
-    packed = b"".join(PLACE.pack(*place) for place in sorted(places))
-    head = RangeHead(tuple(segments), (), pages_of(begin, packed), tuple(queues))
-    header = RangeHeader(
-        WRITER, epoch, begin, end, 0, 0, begin, 0, bytes(32), len(places), 0, 0, 0, 0, 0, 0, 0
-    )
-    objects.create(NAMES.range(epoch, begin), encode_index(header, head, units, packed))
+def local_log(disk: Disk) -> LocalLog:
+    """Open the log of the tests' store."""
+    return open_log(layout_of(disk))
 
 
-def _rows(
-    store: MessageStore, topic: str, queue_id: int, begin: int, end: int
-) -> tuple[QueueKind, list[Saved]]:
-    rows: list[Saved] = []
-    last = store.max_offset(topic, queue_id)
-    batches = store.batch_units(topic, queue_id, 0, 1000)
-    for unit in batches:
-        record = store.record_at(unit.physical_offset)
-        assert record is not None
-        row = unit.physical_offset, unit.base_offset, unit.end_offset, unit.store_timestamp
-        rows.append((*row, BATCH_UNIT.pack(*unit), record))
-    if not batches:
-        first = store.local_min_offset(topic, queue_id)
-        found = store.consume_queue_units(topic, queue_id, first, last - first)
-        for offset, (position, size, code) in enumerate(found, first):
-            record = store.record_at(position)
-            assert record is not None
-            unit_bytes = UNIT.pack(position, size, code)
-            rows.append((position, offset, offset + 1, store_timestamp(record), unit_bytes, record))
-    kind = QueueKind.BATCHES if batches else QueueKind.MESSAGES
-    return kind, [row for row in rows if begin <= row[0] < end]
+def collector_of(disk: Disk, local: LocalLog) -> Collector:
+    """Return a collector of the tests' store."""
+    layout = layout_of(disk)
+    return Collector(local.files, batch_topics_in(layout), classes_in(layout), lambda *_: None)
 
 
-def _in_blocks(rows: list[Saved], block_bytes: int) -> Iterator[tuple[int, list[Saved]]]:
-    first, some, size = 0, list[Saved](), 0
-    for number, row in enumerate(rows):
-        if some and size + len(row[5]) > block_bytes:
-            yield first, some
-            first, some, size = number, [], 0
-        some.append(row)
-        size += len(row[5])
-    yield first, some
+def save(objects: ObjectStore, disk: Disk, writer: int = 1, *, accepts_gap: bool = False) -> SaveReport:
+    """Save the log of a stopped store as a writer with this number."""
+    local = local_log(disk)
+    made = TierWriter(objects, NAMES, f"{writer:016x}", NOW + writer, accepts_gap=accepts_gap)
+    return made.save(local, collector_of(disk, local))
+
+
+def check(objects: ObjectStore) -> TierCheck:
+    """Check the tier with all records."""
+    return check_tier(objects, NAMES)
+
+
+def saved_records(objects: ObjectStore) -> dict[int, bytes]:
+    """Return the saved records by their log offsets, in the order of the log."""
+    found: dict[int, bytes] = {}
+    for key in survey(objects, NAMES).ranges:
+        name = NAMES.range(*key)
+        header = decode_header(objects.get_range(name, 0, HEADER_SIZE), name)
+        head = decode_head(header, objects.get_range(name, HEADER_SIZE, header.head_size), name)
+        for queue in head.queues:
+            for block in queue.blocks:
+                entry = head.segments[block.segment]
+                segment = SegmentName(*key, entry.days, entry.number, header.writer)
+                data = objects.get_range(NAMES.segment(segment), block.position, block.stored_size)
+                found.update(_records(data))
+    return dict(sorted(found.items()))
+
+
+def _records(data: bytes) -> dict[int, bytes]:
+    found, at = {}, 0
+    while at < len(data):
+        stored = decode(data, at)
+        found[stored.physical_offset] = data[at : at + stored.size]
+        at += stored.size
+    return found
+
+
+def fill(bench: Bench, count: int, text: str = "body") -> None:
+    """Put messages of two topics, and of one of the broker itself."""
+    for number in range(count):
+        properties = {"TAGS": f"t{number % 3}", "UNIQ_KEY": f"{text}{number}"}
+        bench.put(message("orders", number % 2, b"%s %d" % (text.encode(), number), properties))
+        if number % 4 == 0:
+            bench.put(message("pay", 1, b"paid" * 20), message("rmq_sys_x", 0, b"own"))
+        bench.clock.advance(1000)
+
+
+def log_records(disk: Disk) -> dict[int, bytes]:
+    """Return the records of a stopped store's log that are saved, by their log offsets."""
+    local = local_log(disk)
+    data = local.files.read(0, local.files.end)
+    found, at = {}, 0
+    while at < local.limit:
+        size, magic = int.from_bytes(data[at : at + 4], "big"), data[at + 4 : at + 8]
+        if magic != b"\xcb\xd4\x31\x94" and decode(data, at).topic != "rmq_sys_x":
+            found[at] = data[at : at + size]
+        at += size
+    return found
