@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
-from mqgateway.engine.tier.format.epochs import decode_epoch
 from mqgateway.engine.tier.format.index import (
     HEADER_SIZE,
     RangeHead,
@@ -24,6 +23,7 @@ from mqgateway.engine.tier.format.index import (
 from mqgateway.engine.tier.format.names import Names
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
+from mqgateway.engine.tier.survey import read_epoch
 
 log = logging.getLogger(__name__)
 
@@ -163,9 +163,7 @@ class TierDirectory:
             epoch = self.names.epoch_of(name)
             if epoch is not None:
                 known = self._starts.get(epoch)
-                starts[epoch] = (
-                    decode_epoch(store.get_range(name, 0, size), name).start if known is None else known
-                )
+                starts[epoch] = read_epoch(store, self.names, epoch, size).start if known is None else known
         return starts
 
     def _kept(self, live: list[RangeKey]) -> TierDirectory:
@@ -189,6 +187,8 @@ class TierDirectory:
         name = self.names.range(*key)
         try:
             header, head = read_head(store, name, size)
+            if (header.epoch, header.begin) != key:
+                raise CorruptFile(name, 0, f"the index is that of {header.begin} in epoch {header.epoch}")
         except (CorruptFile, ObjectMissing) as error:
             log.error("a range of the tier is left out, since its index cannot be read: %s", error)
             return False

@@ -1,5 +1,6 @@
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 
 import pytest
 
@@ -11,8 +12,20 @@ from mqgateway.gateway.object_stores.self_test import verify_store
 from tests.support.engine.tier.memory_objects import MemoryObjects
 
 
+class _Right(MemoryObjects):
+    """A store for several threads."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = Lock()
+
+    def create(self, name: str, data: bytes) -> None:
+        with self._lock:
+            super().create(name, data)
+
+
 def test_right_store_passes_and_is_left_empty(tmp_path: Path) -> None:
-    store = MemoryObjects()
+    store = _Right()
     verify_store(store)
     assert store.objects == {}
     folder = ObjectFolder(RealDisk(), str(tmp_path))
@@ -103,7 +116,7 @@ def test_store_that_does_not_keep_its_promises_is_refused(store: MemoryObjects, 
 
 
 def test_lost_answer_of_a_creation_is_no_reason_to_refuse() -> None:
-    class Losing(MemoryObjects):
+    class Losing(_Right):
         def create(self, name: str, data: bytes) -> None:
             super().create(name, data)
             raise ObjectExists(name)
