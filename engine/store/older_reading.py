@@ -15,8 +15,8 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_answer import BatchAnswer
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
 from mqgateway.engine.store.cold import ColdRead
-from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT_SIZE, AnyQueue
 from mqgateway.engine.store.compacted_reading import BORN
+from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT_SIZE, AnyQueue
 from mqgateway.engine.store.expansion import Expansion
 from mqgateway.engine.store.log import ENDLESS, Log
 from mqgateway.engine.store.older_messages import NothingYet, OlderBlock, OlderMessages
@@ -67,9 +67,7 @@ class OlderReading:
             return outside(offset, low, queue.max_offset)
         max_bytes = MAX_BYTES if max_bytes is None else max_bytes
         try:
-            blocks = self._source.blocks(
-                queue.topic, queue.queue_id, offset, queue.min_offset, may_wait
-            )
+            blocks = self._source.blocks(queue.topic, queue.queue_id, offset, queue.min_offset, may_wait)
             if isinstance(queue, BatchConsumeQueue):
                 result = self._messages_of_batches(
                     queue, offset, max_count, max_bytes, accept, limits, blocks, may_wait
@@ -183,9 +181,7 @@ class OlderReading:
         low, high = self._source.min_offset(queue), queue.max_offset
         self._source.load_ahead(queue.topic, queue.queue_id, offset, next_offset)
         behind = self._log.end_offset - last
-        return GetResult(
-            GetStatus.FOUND, next_offset, low, high, b"", offsets, False, count, behind, records
-        )
+        return GetResult(GetStatus.FOUND, next_offset, low, high, b"", offsets, False, count, behind, records)
 
     def _messages_of_batches(
         self,
@@ -199,9 +195,7 @@ class OlderReading:
         may_wait: bool,
     ) -> GetResult:
         """Return messages, expanded from batches."""
-        answer = BatchAnswer(
-            offset, 0, max_count, max_bytes, accept, limits, ENDLESS, self._expansion
-        )
+        answer = BatchAnswer(offset, 0, max_count, max_bytes, accept, limits, ENDLESS, self._expansion)
         window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
         try:
             for begin, block in blocks:
@@ -259,9 +253,7 @@ class _Answer:
     def _take(self, block: OlderBlock, number: int) -> bool:
         """Take the next record, if it is chosen; return False if there is no room for it."""
         position, size, code = block.unit(number)
-        if self._records and (
-            len(self._records) >= self._max_count or self._bytes + size > self._max_bytes
-        ):
+        if self._records and (len(self._records) >= self._max_count or self._bytes + size > self._max_bytes):
             return False
         record = block.record(number)
         if self._accepts(code, record):

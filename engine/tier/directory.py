@@ -69,9 +69,7 @@ class QueueHistory:
         return len(self._firsts)
 
     def __getitem__(self, number: int) -> QueueSpan:
-        return QueueSpan(
-            self._firsts[number], self._ends[number], self._times[number], self._begins[number]
-        )
+        return QueueSpan(self._firsts[number], self._ends[number], self._times[number], self._begins[number])
 
     def find(self, offset: int) -> QueueSpan | None:
         """Return the span with an offset, or the next one; None if there is none."""
@@ -150,7 +148,11 @@ class TierDirectory:
         damaged = {key for key in live if key in self._damaged}
         own = set[Key]()
         for key in live:
-            if key.begin not in made.ranges and key not in damaged and not made._add(store, key, sizes[key], own):
+            if (
+                key.begin not in made.ranges
+                and key not in damaged
+                and not made._add(store, key, sizes[key], own)
+            ):
                 damaged.add(key)
         made._damaged = frozenset(damaged)
         made._begins = sorted(made.ranges)

@@ -72,9 +72,7 @@ class LoadedBlock:
         blocks = queue.blocks
         self.kind = queue.kind
         self.first_offset = blocks[number].first_offset
-        self.end_offset = (
-            blocks[number + 1].first_offset if number + 1 < len(blocks) else queue.end_offset
-        )
+        self.end_offset = blocks[number + 1].first_offset if number + 1 < len(blocks) else queue.end_offset
         self.records = records
         self._units = units
         step = queue.kind.unit_size
@@ -208,9 +206,7 @@ def _load_once(
     )
     try:
         units = store.get_range(found.name, header.units_at + units_at, units_end - units_at)
-        records = store.get_range(
-            segment, first.position, last.position + last.stored_size - first.position
-        )
+        records = store.get_range(segment, first.position, last.position + last.stored_size - first.position)
     except (CorruptFile, ObjectMissing) as error:
         return [GoneBlock(str(error)) for _ in run]
     blocks: list[LoadedBlock | GoneBlock] = []

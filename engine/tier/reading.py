@@ -167,9 +167,7 @@ class TierReading:
                 offset = span.end_offset
                 yield min(offset, end), None
                 continue
-            block = self.parts.get(
-                spot.key, partial(self._load_run, spot, 1), may_wait, span.begin
-            )
+            block = self.parts.get(spot.key, partial(self._load_run, spot, 1), may_wait, span.begin)
             if isinstance(block, LoadedBlock):
                 yield offset, block
             else:
@@ -274,9 +272,7 @@ class TierReading:
                 return store_timestamp(block.record(block.unit_at(offset)))
         return -1
 
-    def _spot(
-        self, found: SavedRange, topic: str, queue_id: int, offset: int, may_wait: bool
-    ) -> Spot | None:
+    def _spot(self, found: SavedRange, topic: str, queue_id: int, offset: int, may_wait: bool) -> Spot | None:
         """Return the block with an offset; None if the index of the range is gone. Raises `NothingYet`, and
         `TierRead` unless `may_wait`."""
         loaded = self._head(found, may_wait)

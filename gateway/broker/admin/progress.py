@@ -12,8 +12,8 @@ from mqgateway.engine.message import format_host
 from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.gateway.broker.admin.coordinated_groups import shared_progress
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.cold import busy
 from mqgateway.gateway.broker.clients.outgoing import OffsetReset
+from mqgateway.gateway.broker.cold import busy
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import ConsumeStats, ConsumeStatsList, MessageQueue, OffsetWrapper
 
