@@ -1,4 +1,4 @@
-"""The directory of a tier: which range has which messages of a queue. It is read from the heads of the ranges.
+"""The directory of a tier: which range has which messages of a queue, by the heads of the ranges.
 
 A directory never changes: `updated` returns another one, and runs on a worker's thread. In memory it takes 32
 bytes for each queue of each range.
@@ -148,11 +148,9 @@ class TierDirectory:
         damaged = {key for key in live if key in self._damaged}
         own = set[Key]()
         for key in live:
-            if (
-                key.begin not in made.ranges
-                and key not in damaged
-                and not made._add(store, key, sizes[key], own)
-            ):
+            if key.begin in made.ranges or key in damaged:
+                continue
+            if not made._add(store, key, sizes[key], own):
                 damaged.add(key)
         made._damaged = frozenset(damaged)
         made._begins = sorted(made.ranges)

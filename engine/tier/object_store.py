@@ -42,7 +42,8 @@ class ObjectMissing(ObjectStoreError):
 
 
 class ObjectStoreUnavailable(ObjectStoreError):
-    """The store cannot be used now; the text has the reason: not reached, no credentials, no bucket, no space.
+    """The store cannot be used now, since it is not reached, or has no space, or for want of credentials or a
+    bucket. The text has the reason.
 
     After a failed `create`, `put` or `delete` it is unknown if the store has carried it out.
     """

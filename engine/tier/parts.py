@@ -1,8 +1,8 @@
 """Parts of a tier that readers ask for: from memory, or loaded by workers, each by one request at a time.
 
-A reader that lacks a part gets `TierRead`, and tries again once the part is loaded. Unlike reads of the disk it
-never waits on the event loop: if that takes longer than `WAIT_MILLIS`, or the store is away, its answer is that
-there is nothing yet. The part is kept when it comes.
+A reader that lacks a part gets `TierRead`, and tries again once the part is loaded. Unlike reads of the disk
+it never waits on the event loop: if that takes longer than `WAIT_MILLIS`, or the store is away, its answer is
+that there is nothing yet. The part is kept when it comes.
 """
 
 from __future__ import annotations

@@ -30,8 +30,8 @@ def open_object_store(url: str) -> ObjectStore:
 
 
 def open_for_writing(url: str, now: int) -> ObjectStore:
-    """Return the store of a URL once it has passed a test; a folder is created if needed. `now` is in ms since
-    the epoch. Raises `ConfigError`, also if the store does not do what a verb says, and
+    """Return the store of a URL once it has passed a test; a folder is created if needed. `now` is in ms
+    since the epoch. Raises `ConfigError`, also if the store does not do what a verb says, and
     `ObjectStoreUnavailable`."""
     store = open_object_store(url)
     if isinstance(store, ObjectFolder):
@@ -50,7 +50,8 @@ def _split(url: str) -> SplitResult:
         raise ConfigError(f"no object store has the URL {url!r}: {known} are known")
     if "@" in parts.netloc:
         raise ConfigError(
-            f"the URL of an object store has credentials ({parts.scheme}://...@...): set them in the environment"
+            f"the URL of an object store has credentials ({parts.scheme}://...@...): set them in the "
+            "environment"
         )
     if parts.fragment or (parts.query and parts.scheme != "s3"):
         raise ConfigError(f"the URL {url!r} has a part after the path that means nothing: remove it")

@@ -72,7 +72,7 @@ def test_run_ends_with_the_blocks_of_the_range() -> None:
     queue = of(loaded, "orders")
     last = len(queue.blocks) - 1
     assert run_of(queue, last, 8) == range(last, last + 1)
-    assert run_of(queue, 0, 2) == range(0, 2)
+    assert run_of(queue, 0, 2) == range(2)
 
 
 def test_run_stays_in_one_segment_and_adjoins() -> None:
@@ -83,7 +83,7 @@ def test_run_stays_in_one_segment_and_adjoins() -> None:
     apart = second._replace(position=second.position + 1)
     large = second._replace(stored_size=4 << 20, raw_size=4 << 20)
     for changed in (elsewhere, apart, large):
-        assert run_of(queue._replace(blocks=(first, changed, *rest)), 0, 8) == range(0, 1)
+        assert run_of(queue._replace(blocks=(first, changed, *rest)), 0, 8) == range(1)
 
 
 def test_batches_are_found_by_the_offsets_of_their_messages() -> None:
@@ -91,7 +91,7 @@ def test_batches_are_found_by_the_offsets_of_their_messages() -> None:
     objects, loaded = saved(bench, 1 << 20)
     queue = of(loaded, "batched")
     assert queue.kind is QueueKind.BATCHES
-    [block] = blocks(load_run(objects, NAMES, loaded, queue, range(0, 1)))
+    [block] = blocks(load_run(objects, NAMES, loaded, queue, range(1)))
     units = bench.store.batch_units("batched", 0, 0, 100)
     assert list(block.batch_units(0)) == units
     for number, unit in enumerate(units):
@@ -107,7 +107,7 @@ def test_damaged_block_is_gone_and_the_others_are_not() -> None:
     at = queue.blocks[1].position
     data = objects.objects[SEGMENT]
     objects.objects[SEGMENT] = data[:at] + b"?" + data[at + 1 :]
-    first, second, third = load_run(objects, NAMES, loaded, queue, range(0, 3))
+    first, second, third = load_run(objects, NAMES, loaded, queue, range(3))
     assert isinstance(first, LoadedBlock) and isinstance(third, LoadedBlock)
     assert isinstance(second, GoneBlock)
     assert second.reason == f"{SEGMENT} at byte {at}: the block does not match its CRC-32C"
@@ -124,7 +124,7 @@ def test_damage_on_the_way_is_loaded_again() -> None:
 
     damaging = Damaging()
     damaging.objects = objects.objects
-    assert len(blocks(load_run(damaging, NAMES, loaded, queue, range(0, 2)))) == 2
+    assert len(blocks(load_run(damaging, NAMES, loaded, queue, range(2)))) == 2
 
 
 @pytest.mark.parametrize("end", [None, 30])
@@ -134,12 +134,12 @@ def test_blocks_of_a_segment_that_is_gone_or_short_are_gone(end: int | None) -> 
     data = objects.objects.pop(SEGMENT)
     if end is not None:
         objects.objects[SEGMENT] = data[:end]
-    found = load_run(objects, NAMES, loaded, queue, range(0, 2))
+    found = load_run(objects, NAMES, loaded, queue, range(2))
     assert [SEGMENT in each.reason for each in found if isinstance(each, GoneBlock)] == [True, True]
 
 
 def test_queue_that_was_deleted_and_made_again_is_the_last_one() -> None:
-    objects, loaded = saved(orders())
+    _, loaded = saved(orders())
     queue = of(loaded, "orders")
     older = queue._replace(end_offset=5, units=5)
     head = loaded.head._replace(queues=(older, queue))

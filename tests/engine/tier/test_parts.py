@@ -59,7 +59,7 @@ def test_readers_of_one_part_cause_one_load() -> None:
 
 def test_reader_that_may_wait_does_not_wait_on_the_event_loop() -> None:
     bench = _Bench()
-    with pytest.raises(NothingYet, match="they are being loaded. Try again later"):
+    with pytest.raises(NothingYet, match="they are being loaded"):
         bench.get(may_wait=True)
     bench.worker.perform_all()
     assert bench.get(may_wait=True) == _Part("a")
