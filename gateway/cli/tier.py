@@ -1,4 +1,4 @@
-"""The commands `mqgateway tier save|status|check`, with output and errors as those of `store`.
+"""The commands `mqgateway tier save|status|check|read`, with output and errors as those of `store`.
 
 Exit codes: 0 done, and the tier is intact; 1 damage was found; 2 the command failed, ranges that were saved
 before count; 130 interrupted.
@@ -24,6 +24,7 @@ from mqgateway.gateway.cli.store import (
     QUIET,
 )
 from mqgateway.gateway.cli.store_reports import in_bytes, in_time
+from mqgateway.gateway.cli.tier_read import read
 
 if TYPE_CHECKING:
     from mqgateway.engine.tier.checking import TierCheck, TierStatus
@@ -52,6 +53,8 @@ def tier() -> None:
     URL is file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.
     """
 
+
+tier.add_command(read)
 
 CLUSTER = click.option("--cluster", metavar="NAME", help="Only this cluster.")
 BROKER = click.option("--broker-name", metavar="NAME", help="Only this broker.")
@@ -128,7 +131,7 @@ def status(url: str, cluster: str | None, broker_name: str | None, as_json: bool
     from mqgateway.engine.tier.checking import tier_status
 
     with errors_reported(as_json), progress_shown(quiet) as advance:
-        store, brokers = _brokers(url, cluster, broker_name)
+        store, brokers = brokers_of(url, cluster, broker_name)
         found = []
         for number, names in enumerate(brokers):
             advance("reading", number, len(brokers))
@@ -154,7 +157,7 @@ def check(
     from mqgateway.engine.tier.checking import check_tier
 
     with errors_reported(as_json), progress_shown(quiet) as advance:
-        store, brokers = _brokers(url, cluster, broker_name)
+        store, brokers = brokers_of(url, cluster, broker_name)
         found = [
             (names, check_tier(store, names, reads_records=not indexes_only, progress=advance))
             for names in brokers
@@ -164,7 +167,7 @@ def check(
     sys.exit(1 if any(one.damaged for _, one in found) else 0)
 
 
-def _brokers(url: str, cluster: str | None, broker: str | None) -> tuple[ObjectStore, list[Names]]:
+def brokers_of(url: str, cluster: str | None, broker: str | None) -> tuple[ObjectStore, list[Names]]:
     """Return the store of a URL, and the chosen brokers in it. Raises `StoreError` without any."""
     from mqgateway.engine.errors import StoreError
     from mqgateway.engine.tier.survey import brokers_in

@@ -85,6 +85,8 @@ class FaultProxy:
         self.fault: Fault = lambda method, path: None
         self.delay = 0.0
         self.requests: list[str] = []
+        self.drops: tuple[str, ...] = ()
+        """Headers, in lower case, that are not passed on."""
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -125,7 +127,11 @@ class FaultProxy:
             time.sleep(self.delay)
         connection = HTTPConnection(target, timeout=60)
         try:
-            headers = {name: value for name, value in request.headers.items() if name.lower() != "connection"}
+            headers = {
+                name: value
+                for name, value in request.headers.items()
+                if name.lower() not in ("connection", *self.drops)
+            }
             connection.request(request.command, request.path, body, headers)
             answer = connection.getresponse()
             content = answer.read()
