@@ -27,7 +27,6 @@ from tests.support.gateway.object_stores.s3 import (
     s3_server,
 )
 
-
 NUMBERS = count()
 
 
