@@ -19,6 +19,7 @@ from mqgateway.engine.store.flush import LogFlusher
 from mqgateway.engine.store.log import Log, oldest_store_time, record_at
 from mqgateway.engine.store.record import properties_of
 from mqgateway.engine.store.retention import Retention
+from mqgateway.engine.store.saved_log import SavedLog
 from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,11 @@ class StoreAdministration:
         self._dispatch = dispatch
         self._durability = durability
         self._retention = retention
+
+    @property
+    def saved(self) -> SavedLog:
+        """How far the log is saved to an object store."""
+        return self._retention.saved
 
     def watch_syncs(self, on_sync: Callable[[float, int], None]) -> None:
         """Call `on_sync` after each sync of the log with its duration in seconds and the bytes it covered."""

@@ -96,6 +96,10 @@ class TierWriter:
             progress(_STAGE, begin - self.report.saved_from, local.limit - self.report.saved_from)
         return self.report
 
+    def position(self, local: LocalLog) -> int:
+        """Return the offset at which this writer would begin; see `begin`."""
+        return self._start(local, survey(self._store, self._names))[0]
+
     def begin(self, local: LocalLog) -> int | None:
         """Return the offset at which this writer begins, in an epoch of its own; None if there is nothing to
         save. Raises `StoreError` if the tier is that of another log, `WriterFenced`, `ObjectStoreError`.

@@ -24,6 +24,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "gateway.front_ends",
         "gateway.front_end",
         "gateway.metrics",
+        "gateway.tiering",
         "gateway.testing",
     ),
     "servers, client": (

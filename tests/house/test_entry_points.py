@@ -91,6 +91,7 @@ WALL_TIME = {
     "gateway/metrics/pusher.py": "written: when metrics were counted",
     "gateway/mqadmin/main.py": "shown: ages, and what `now` means; written: when messages were born",
     "gateway/remoting/dispatch.py": "written: when a request came",
+    "engine/tier/continuous.py": "compared with when messages were stored; written: when an epoch began",
     "engine/store/views/producers.py": "compared with when batches were stored",
     "engine/store/views/transactions.py": "compared with when batches and markers were stored",
     "gateway/kafka/call.py": "the time with which the timestamps of a producer are compared",

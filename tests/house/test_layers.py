@@ -91,6 +91,13 @@ LAYERS: dict[str, tuple[str, ...]] = {
     "gateway.controller": ("gateway.controller", "gateway.access", *SERVERS),
     "gateway.raft": ("gateway.raft", *SERVERS),
     "gateway.container": ("gateway.container", "gateway.access", *SERVERS),
+    "gateway.tiering": (
+        "gateway.tiering",
+        "gateway.broker",
+        "gateway.container.children",
+        "gateway.runtime",
+        "engine",
+    ),
     "gateway.metrics": (
         "gateway.metrics",
         "gateway.kafka.group_names",
