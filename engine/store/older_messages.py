@@ -50,23 +50,24 @@ class OlderMessages(Protocol):
     on the event loop, so that they raise `NothingYet` instead.
     """
 
-    @property
-    def is_known(self) -> bool:
-        """True once it is known which messages there are."""
+    def is_known(self, position: int) -> bool:
+        """Return True if it is known which messages there are of the log before a position. If not, it will
+        be soon."""
 
     def has(self, queue: AnyQueue) -> bool:
-        """Return True if there are older messages of a queue, or if that is not known yet."""
+        """Return True if it is known that there are older messages of a queue."""
 
     def min_offset(self, queue: AnyQueue) -> int:
         """Return the first offset of a queue, here or in the local log, as far as it is known."""
 
     def blocks(
-        self, topic: str, queue_id: int, offset: int, end: int, may_wait: bool
+        self, queue: AnyQueue, offset: int, end: int, may_wait: bool
     ) -> Iterator[tuple[int, OlderBlock | None]]:
         """Yield the blocks of a queue from an offset on and before `end`, each with the offset at which to
-        read it. None stands for messages that are gone, with the offset after them."""
+        read it. None stands for messages that are gone, with the offset after them. It ends with what is
+        known of the queue, or with `end`."""
 
-    def load_ahead(self, topic: str, queue_id: int, offset: int, next_offset: int) -> None:
+    def load_ahead(self, queue: AnyQueue, offset: int, next_offset: int) -> None:
         """Note that a reader has read from `offset` to `next_offset`, and will probably continue."""
 
     def first_stored_at(self, queue: AnyQueue, time: int, may_wait: bool) -> int | None:

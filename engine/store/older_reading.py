@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from mqgateway.engine.message import PROPERTY_TAGS, tags_code
+from mqgateway.engine.names import is_lmq, is_system_topic
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_answer import BatchAnswer
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchConsumeQueue
@@ -44,8 +45,15 @@ class OlderReading:
         return (
             queue.start < queue.min_offset > offset
             and not (isinstance(queue, BatchConsumeQueue) and offset < queue.compacted_end)
-            and self._source.has(queue)
+            and not is_system_topic(queue.topic)
+            and not is_lmq(queue.topic)
+            and (self._source.has(queue) or not self._is_known)
         )
+
+    @property
+    def _is_known(self) -> bool:
+        """True if it is known which messages there are that the local log has no longer."""
+        return self._source.is_known(self._log.min_offset)
 
     def min_offset(self, queue: AnyQueue) -> int:
         """Return the first offset of a queue, here or in the local log."""
@@ -63,42 +71,53 @@ class OlderReading:
     ) -> GetResult:
         """Return messages of a queue; see `MessageStore.get`."""
         low = self._source.min_offset(queue)
-        if offset < low and self._source.is_known:
+        if offset < low and self._source.has(queue):
             return outside(offset, low, queue.max_offset)
         max_bytes = MAX_BYTES if max_bytes is None else max_bytes
         try:
-            blocks = self._source.blocks(queue.topic, queue.queue_id, offset, queue.min_offset, may_wait)
+            blocks = self._blocks(queue, offset, may_wait)
             if isinstance(queue, BatchConsumeQueue):
                 result = self._messages_of_batches(
                     queue, offset, max_count, max_bytes, accept, limits, blocks, may_wait
                 )
             else:
-                answer = _Answer(
-                    offset, min(max_count, limits.old_count), min(max_bytes, limits.old_bytes), accept
-                )
+                count = min(max_count, limits.old_count)
+                answer = _Answer(offset, count, min(max_bytes, limits.old_bytes), accept)
                 window = max(self._options.max_filter_message_size // UNIT_SIZE, max_count)
                 answer.take(blocks, queue.min_offset, window)
                 result = answer.result(low, queue.max_offset, self._log.end_offset)
         except NothingYet:
             return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, queue.max_offset)
-        self._source.load_ahead(queue.topic, queue.queue_id, offset, result.next_offset)
+        self._source.load_ahead(queue, offset, result.next_offset)
         return result
+
+    def _blocks(
+        self, queue: AnyQueue, offset: int, may_wait: bool
+    ) -> Iterator[tuple[int, OlderBlock | None]]:
+        """Yield the blocks of a queue from an offset to the begin of the local log; see `OlderMessages`."""
+        end = queue.min_offset
+        after = offset
+        for begin, block in self._source.blocks(queue, offset, end, may_wait):
+            yield begin, block
+            after = begin if block is None else block.end_offset
+        if after < end:
+            if not self._is_known:
+                raise NothingYet(f"it is not known yet if the messages from {after} to {end} are kept")
+            yield end, None
 
     def get_whole(
         self, queue: BatchConsumeQueue, offset: int, max_count: int, max_bytes: int | None, may_wait: bool
     ) -> GetResult:
         """Return records of a queue of batches as they are stored, at least one."""
         low, high = self._source.min_offset(queue), queue.max_offset
-        if offset < low and self._source.is_known:
+        if offset < low and self._source.has(queue):
             return outside(offset, low, high)
         most = MAX_BYTES if max_bytes is None else max_bytes
         records, offsets = list[Record](), list[int]()
         count = total = last = 0
         next_offset = offset
         try:
-            for begin, block in self._source.blocks(
-                queue.topic, queue.queue_id, offset, queue.min_offset, may_wait
-            ):
+            for begin, block in self._blocks(queue, offset, may_wait):
                 if block is None:
                     next_offset = begin
                     continue
@@ -133,6 +152,8 @@ class OlderReading:
             return None
         after = self._source.first_stored_at(queue, time + 1 if upper else time, may_wait)
         if after is None:
+            if not self._is_known:
+                raise NothingYet("it is not known yet which messages are kept that the local log has deleted")
             return None
         return max(self._source.min_offset(queue), after - 1) if upper else after
 
@@ -158,8 +179,7 @@ class OlderReading:
         """Return offset and born timestamp of some records from an offset on, and the offset to read next.
         Raises `ColdRead` unless `may_wait`, and `NothingYet`."""
         times = list[tuple[int, int]]()
-        blocks = self._source.blocks(queue.topic, queue.queue_id, offset, queue.min_offset, may_wait)
-        begin, block = next(blocks)
+        begin, block = next(self._blocks(queue, offset, may_wait))
         if block is None:
             return [], begin
         first = block.unit_at(begin)
@@ -179,7 +199,7 @@ class OlderReading:
         last: int,
     ) -> GetResult:
         low, high = self._source.min_offset(queue), queue.max_offset
-        self._source.load_ahead(queue.topic, queue.queue_id, offset, next_offset)
+        self._source.load_ahead(queue, offset, next_offset)
         behind = self._log.end_offset - last
         return GetResult(GetStatus.FOUND, next_offset, low, high, b"", offsets, False, count, behind, records)
 

@@ -15,7 +15,6 @@ from typing import Final, NamedTuple
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.errors import CorruptFile
-from mqgateway.engine.names import is_lmq, is_system_topic
 from mqgateway.engine.store.consume_queue import AnyQueue
 from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.store.record import store_timestamp
@@ -59,16 +58,19 @@ class Spot(NamedTuple):
         begin = self.head.range.key.begin
         return begin, self.queue.topic, self.queue.queue_id, self.queue.first_offset, self.number
 
-    @property
-    def is_known(self) -> bool:
-        """True once the store has listed the ranges."""
-        return self.directory is not None
+    def is_known(self, position: int) -> bool:
+        """Return True if the ranges of the log before a position are known: they reach it, or they were
+        listed since it was first asked for."""
+        if self.directory is not None and max(self.directory.end_offset, self._listed_for) >= position:
+            return True
+        if position > self._wanted:
+            self._wanted = position
+            self._refresh_at = 0
+        return False
 
     def has(self, queue: AnyQueue) -> bool:
-        """Return True if the tier has messages of a queue, or may have some."""
-        if self.directory is None:
-            return not is_system_topic(queue.topic) and not is_lmq(queue.topic)
-        return self.directory.history(queue.topic, queue.queue_id) is not None
+        """Return True if it is known that the tier has messages of a queue."""
+        return self.history(queue.topic, queue.queue_id) is not None
 
     @property
     def end_offset(self) -> int:
@@ -93,6 +95,7 @@ class TierReading:
         """The ranges; None until the store has listed them."""
         self._is_refreshing = False
         self._refresh_at = 0
+        self._wanted = self._listed_for = 0
         self._ahead: OrderedDict[tuple[str, int], tuple[int, int]] = OrderedDict()
 
     def tick(self) -> None:
@@ -104,6 +107,7 @@ class TierReading:
             return
         self._is_refreshing = True
         known = TierDirectory(self._names) if self.directory is None else self.directory
+        wanted = self._wanted
 
         def done(outcome: TierDirectory | Exception) -> None:
             self._is_refreshing = False
@@ -111,21 +115,24 @@ class TierReading:
                 self.parts.fail(outcome)
                 return
             self.parts.succeed()
-            self.directory = outcome
-            self._refresh_at = elapsed_millis(self._clock) + REFRESH_MILLIS
+            self.directory, self._listed_for = outcome, wanted
+            self._refresh_at = 0 if self._wanted > wanted else elapsed_millis(self._clock) + REFRESH_MILLIS
 
         self._worker.run(lambda: known.updated(self._store), done)
 
-    @property
-    def is_known(self) -> bool:
-        """True once the store has listed the ranges."""
-        return self.directory is not None
+    def is_known(self, position: int) -> bool:
+        """Return True if the ranges of the log before a position are known: they reach it, or they were
+        listed since it was first asked for."""
+        if self.directory is not None and max(self.directory.end_offset, self._listed_for) >= position:
+            return True
+        if position > self._wanted:
+            self._wanted = position
+            self._refresh_at = 0
+        return False
 
     def has(self, queue: AnyQueue) -> bool:
-        """Return True if the tier has messages of a queue, or may have some."""
-        if self.directory is None:
-            return not is_system_topic(queue.topic) and not is_lmq(queue.topic)
-        return self.directory.history(queue.topic, queue.queue_id) is not None
+        """Return True if it is known that the tier has messages of a queue."""
+        return self.history(queue.topic, queue.queue_id) is not None
 
     @property
     def end_offset(self) -> int:
@@ -144,10 +151,16 @@ class TierReading:
         return min(queue.min_offset, max(history[0].first_offset, queue.start))
 
     def blocks(
+        self, queue: AnyQueue, offset: int, end: int, may_wait: bool
+    ) -> Iterator[tuple[int, LoadedBlock | None]]:
+        """Yield the blocks of a queue; see `blocks_of`."""
+        return self.blocks_of(queue.topic, queue.queue_id, offset, end, may_wait)
+
+    def blocks_of(
         self, topic: str, queue_id: int, offset: int, end: int, may_wait: bool
     ) -> Iterator[tuple[int, LoadedBlock | None]]:
         """Yield the blocks of a queue from an offset on and before `end`, each with the offset at which to
-        read it. One that cannot be read is None, with the offset after it.
+        read it. Messages that are gone are None, with the offset after them; it ends where the ranges do.
 
         Raises `NothingYet`, and `TierRead` unless `may_wait`.
         """
@@ -157,15 +170,16 @@ class TierReading:
         history = directory.history(topic, queue_id)
         while offset < end:
             span = None if history is None else history.find(offset)
-            if span is None or span.first_offset >= end:
-                yield end, None
+            if span is None:
                 return
             if span.first_offset > offset:
-                offset = span.first_offset
+                offset = min(span.first_offset, end)
+                yield offset, None
+                continue
             spot = self._spot(directory.ranges[span.begin], topic, queue_id, offset, may_wait)
             if spot is None:
-                offset = span.end_offset
-                yield min(offset, end), None
+                offset = min(span.end_offset, end)
+                yield offset, None
                 continue
             block = self.parts.get(spot.key, partial(self._load_run, spot, 1), may_wait, span.begin)
             if isinstance(block, LoadedBlock):
@@ -174,10 +188,11 @@ class TierReading:
                 yield min(spot.end_offset, end), None
             offset = spot.end_offset
 
-    def load_ahead(self, topic: str, queue_id: int, offset: int, next_offset: int) -> None:
+    def load_ahead(self, queue: AnyQueue, offset: int, next_offset: int) -> None:
         """Have the blocks loaded that a reader asks for next, who has read from `offset` to `next_offset`: as
         many more as the reader has read on, up to `AHEAD_MAX`."""
-        key, directory = (topic, queue_id), self.directory
+        topic, queue_id = key = queue.topic, queue.queue_id
+        directory = self.directory
         expected, count = self._ahead.pop(key, (-1, 0))
         count = min(max(count, 1), AHEAD_MAX) if expected == offset else 0
         history = None if directory is None else directory.history(topic, queue_id)
@@ -255,7 +270,7 @@ class TierReading:
             # The last block that begins before the time, as it may have the message.
             number = bisect_right(spot.queue.blocks, time - 1, key=lambda block: block.first_time) - 1
             offset = spot.queue.blocks[max(number, 0)].first_offset
-        for begin, block in self.blocks(queue.topic, queue.queue_id, offset, queue.min_offset, may_wait):
+        for begin, block in self.blocks(queue, offset, queue.min_offset, may_wait):
             if block is None:
                 continue
             for unit in range(block.unit_at(begin), len(block)):
@@ -267,7 +282,7 @@ class TierReading:
     def store_time(self, queue: AnyQueue, offset: int, may_wait: bool) -> int:
         """Return when a message was stored, in ms; -1 if it is gone. Raises `NothingYet`, and `TierRead`
         unless `may_wait`."""
-        for begin, block in self.blocks(queue.topic, queue.queue_id, offset, offset + 1, may_wait):
+        for begin, block in self.blocks(queue, offset, offset + 1, may_wait):
             if block is not None and begin == offset:
                 return store_timestamp(block.record(block.unit_at(offset)))
         return -1

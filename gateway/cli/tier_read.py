@@ -59,7 +59,7 @@ def read(
             store, brokers[0], worker=InlineWorker(), clock=SystemClock(), cache_bytes=CACHE_BYTES
         )
         tier.tick()
-        if not tier.is_known:
+        if tier.directory is None:
             raise StoreError(tier.parts.fault)
         if tier.history(topic, queue_id) is None:
             raise StoreError(f"{url} has no messages of queue {queue_id} of topic {topic}")
@@ -74,7 +74,7 @@ def _lines(tier: TierReading, topic: str, queue_id: int, offset: int) -> Iterato
 
     history = tier.history(topic, queue_id)
     end = OFFSET_MAX if history is None else history[len(history) - 1].end_offset
-    for begin, block in tier.blocks(topic, queue_id, offset, end, True):
+    for begin, block in tier.blocks_of(topic, queue_id, offset, end, True):
         if block is None:
             if begin < end:
                 yield json.dumps({"topic": topic, "queueId": queue_id, "nextOffset": begin})

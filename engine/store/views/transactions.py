@@ -180,7 +180,10 @@ class TransactionsView(SnapshotView):
         return self._transactions.forget_topic(topic)
 
     def delete_before(self, oldest: int) -> Steps[None]:
-        """Forget aborted transactions whose records have all left the log."""
+        """Forget aborted transactions whose records have all left the log. If some may be elsewhere, they are
+        kept until that is known."""
+        if self._older is not None and not self._older.is_known(oldest):
+            return
         for number, key in enumerate(list(self._transactions.queues), 1):
             queue = self._queues.get(*key)
             if queue is not None and key in self._transactions.queues:
@@ -241,10 +244,7 @@ class TransactionsView(SnapshotView):
 
     def _begin_of(self, queue: AnyQueue) -> int:
         """Return the offset from which on a queue may have batches of aborted transactions."""
-        if self._older is not None and self._older.has(queue):
-            begin = self._older.min_offset(queue) if self._older.is_known else 0
-        else:
-            begin = queue.min_offset
+        begin = queue.min_offset if self._older is None else self._older.min_offset(queue)
         return max(begin, queue.compacted_end) if isinstance(queue, BatchConsumeQueue) else begin
 
 
