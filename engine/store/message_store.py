@@ -135,7 +135,8 @@ class MessageStore(StoreReading):
         self.transactions = TransactionsView(options, disk, clock, self.root, self._queues, older)
         self.compacted_parts = CompactedPartsView(disk, self.root, self._queues)
         of_store = options, disk, self.root, self._queues, self._index, self._aside
-        self._views = views_of(*of_store, self.producers, self.transactions, self.compacted_parts, views)
+        of_kafka = self.producers, self.transactions, self.compacted_parts
+        self._views = views_of(*of_store, *of_kafka, views, older is not None)
         self._dispatch = Dispatch(self._views)
         self._durability = LogFlusher(
             options,
@@ -358,7 +359,7 @@ class MessageStore(StoreReading):
         if self.gate is not None:
             return self.gate.refused()
         queue = self._queues.get(topic, queue_id)
-        if queue is None or not queue.min_offset < offset <= queue.max_offset:
+        if queue is None or not self.min_offset(topic, queue_id) < offset <= queue.max_offset:
             return None
         properties, now = properties_of_marker(topic, queue_id, offset), self._clock.millis()
         prepared = SysFlag.TRANSACTION_PREPARED  # so that it enters no queue

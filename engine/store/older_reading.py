@@ -185,6 +185,8 @@ class OlderReading:
         first = block.unit_at(begin)
         end = min(first + most, len(block))
         for number in range(first, end):
+            if block.offset_of(number) >= queue.min_offset:
+                break
             times.append((block.offset_of(number), BORN.unpack_from(block.record(number))[0]))
         return times, min(block.offset_of(end) if end < len(block) else block.end_offset, queue.min_offset)
 

@@ -155,6 +155,8 @@ class RemoteObjects:
         try:
             size: int = self._call(name, lambda: self._store.head(name))["size"]
         except ObjectMissing:
+            # The answer to such a request has no body that names the cause: is the bucket there?
+            next(self.list_from(name), None)
             return None
         return size
 

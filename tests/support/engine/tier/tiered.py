@@ -54,6 +54,13 @@ class Tiered:
                 self.clock.advance(100)
         assert self.store.min_physical_offset > 0
 
+    def restart(self) -> "Tiered":
+        """Stop cleanly and start again, with the ranges listed."""
+        self.store.stop()
+        again = Tiered(self.objects, self.bench.disk, self.clock)
+        again.refresh()
+        return again
+
     def refresh(self) -> None:
         """List the ranges."""
         self.clock.advance(60_000)
