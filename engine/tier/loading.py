@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BatchUnit
-from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE
+from mqgateway.engine.store.consume_queue import UNIT
 from mqgateway.engine.tier.directory import SavedRange, read_head
 from mqgateway.engine.tier.format.index import (
     PLACE,
@@ -99,7 +99,8 @@ class LoadedBlock:
 
     def unit(self, number: int) -> tuple[int, int, int]:
         """Return position in the log, size and tags code of a record."""
-        position, size, code = UNIT.unpack_from(self._units, number * UNIT_SIZE)
+        # A unit of a batch begins with the same fields.
+        position, size, code = UNIT.unpack_from(self._units, number * self.kind.unit_size)
         return position, size, code
 
     def batch_units(self, number: int) -> Iterator[BatchUnit]:

@@ -47,8 +47,8 @@ class StartMarker(NamedTuple):
 
 
 class StartsView(SnapshotView):
-    """Keeps the starts of queues that were moved, and moves them. With `has_older` messages stay elsewhere that
-    have left the log, and so do their markers here."""
+    """Keeps the starts of queues that were moved, and moves them. With `has_older` messages that have left the
+    log are kept elsewhere, and so are their markers here."""
 
     def __init__(self, disk: Disk, root: str, queues: ConsumeQueues, has_older: bool) -> None:
         super().__init__(disk, f"{root}/{FOLDER}")
@@ -126,7 +126,11 @@ class StartsView(SnapshotView):
 
     def delete_before(self, oldest: int) -> Steps[None]:
         """Forget markers that have left the log, unless messages before them stay elsewhere."""
-        gone = [] if self._has_older else [key for key, markers in self._markers.items() if markers[-1].position < oldest]
+        gone = (
+            []
+            if self._has_older
+            else [key for key, markers in self._markers.items() if markers[-1].position < oldest]
+        )
         for key in gone:
             del self._markers[key]
         yield

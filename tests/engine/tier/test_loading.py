@@ -97,6 +97,7 @@ def test_batches_are_found_by_the_offsets_of_their_messages() -> None:
     for number, unit in enumerate(units):
         assert block.offset_of(number) == unit.base_offset
         assert block.record(number) == bench.store.record_at(unit.physical_offset)
+        assert block.unit(number) == unit[:3]
         for offset in range(unit.base_offset, unit.end_offset):
             assert block.unit_at(offset) == number
 
