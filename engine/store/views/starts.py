@@ -47,7 +47,7 @@ class StartMarker(NamedTuple):
 
 
 class StartsView(SnapshotView):
-    """Keeps the starts of queues that were moved, and moves them. With `has_older` messages that have left the
+    """Keeps the starts of queues that were moved, and moves them. With `has_older` messages that left the
     log are kept elsewhere, and so are their markers here."""
 
     def __init__(self, disk: Disk, root: str, queues: ConsumeQueues, has_older: bool) -> None:
