@@ -42,6 +42,7 @@ def open_log(layout: Layout) -> LocalLog:
             f"{layout.root} is a DLedger member's, whose log is in {layout.ledger}: only ordinary stores can be "
             "saved to a tier"
         )
+    layout.log_pool.clear()  # a file may have been truncated, which replaces it
     findings = Findings()
     files = find_files(layout.log_pool, layout.commit_log, StorePart.LOG, findings, "")
     if findings.errors:

@@ -230,7 +230,7 @@ def status_as_text(names: Names, status: TierStatus) -> list[str]:
     lines += [
         f"  log from {status.saved_from} to {status.saved_to}, {in_time(status.first_time)} to "
         f"{in_time(status.last_time)}",
-        f"  {status.ranges} ranges of {status.epochs} epochs, {status.segments} segments with {in_bytes(total)}",
+        f"  ranges {status.ranges}, epochs {status.epochs}, segments {status.segments} with {in_bytes(total)}",
         *(
             f"  {in_bytes(size):>10} {f'kept up to {days} days' if days else 'kept without limit'}"
             for days, size in sorted(status.bytes_by_class.items(), key=lambda each: each[0] or sys.maxsize)
