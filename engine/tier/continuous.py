@@ -1,8 +1,8 @@
 """Saves the log of a running broker range by range, in the process that the broker starts for it.
 
-The caller looks again and again. A range is saved if it reaches the end of a log file, or if its oldest message
-has a certain age. The tier is not asked while nothing is due. A broker that is no master saves nothing, and
-looks how far the master has saved.
+The caller looks again and again. A range is saved if it reaches the end of a log file, or if its oldest
+message has a certain age. The tier is not asked while nothing is due. A broker that is no master saves
+nothing, and looks how far the master has saved.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SURVEY_SECONDS = 60.0
 
 
 class SavingRules(NamedTuple):
-    """What the broker knows: whether it is a master, up to which offset its log is confirmed, and the settings
+    """State of the broker: True for a master, the offset up to which its log is confirmed, and the settings
     tieredRangeTime (ms) and tieredMayLose.
     """
 
@@ -40,8 +40,9 @@ class SavingRules(NamedTuple):
 
 
 class SavingState(NamedTuple):
-    """The log offset up to which the log is saved, -1 while unknown; the store time in ms of the oldest message
-    that is not saved, 0 if all are; ranges saved by this process; and the failure of the last look, or empty.
+    """The log offset up to which the log is saved, -1 while unknown; the store time in ms of the oldest
+    message that is not saved, 0 if all are; ranges saved by this process; and the failure of the last look,
+    or empty.
     """
 
     saved_to: int
@@ -71,8 +72,8 @@ class ContinuousSaver:
         self._state = SavingState(-1, 0, 0, "")
 
     def look(self, rules: SavingRules) -> SavingState:
-        """Save the next range if it is due, and return how far the log is saved. A failure is part of the state;
-        looks during the pause after it do nothing.
+        """Save the next range if it is due, and return how far the log is saved. A failure is part of the
+        state; looks during the pause after it do nothing.
         """
         now = self._clock.monotonic()
         if now < self._next_look:
@@ -92,8 +93,8 @@ class ContinuousSaver:
         return self._state
 
     def _look(self, rules: SavingRules) -> int:
-        """Save the next range if it is due; return the store time of the oldest message that is not saved, 0 if
-        all are.
+        """Save the next range if it is due; return the store time of the oldest message that is not saved, 0
+        if all are.
         """
         if self._store is None:
             self._store = self._open_store()

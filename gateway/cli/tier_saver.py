@@ -1,8 +1,8 @@
 """The process that saves a broker's log: `python -m mqgateway.gateway.cli.tier_saver STORE`.
 
-The first line of standard input says where; each further line has what the broker knows (`SavingRules`), and is
-answered on standard output with how far the log is saved (`SavingState`). The end of standard input means that
-the broker is gone. The argument is shown only.
+The first line of standard input says where; each further line has what the broker knows (`SavingRules`), and
+is answered on standard output with how far the log is saved (`SavingState`). The end of standard input means
+that the broker is gone. The argument is shown only.
 """
 
 from __future__ import annotations

@@ -17,7 +17,15 @@ from mqgateway.engine.tier.continuous import (
 from mqgateway.engine.tier.object_store import ObjectStoreUnavailable
 from tests.support.engine.store.stores import Bench
 from tests.support.engine.tier.memory_objects import MemoryObjects, StoreFault
-from tests.support.engine.tier.saving import NAMES, check, fill, layout_of, local_log, log_records, saved_records
+from tests.support.engine.tier.saving import (
+    NAMES,
+    check,
+    fill,
+    layout_of,
+    local_log,
+    log_records,
+    saved_records,
+)
 
 ENDLESS = 1 << 62
 HOUR = 3_600_000
