@@ -5,7 +5,7 @@ from mqgateway.engine.options.option_set import Options
 
 
 class TieredOptions(Options):
-    """Where the log is saved, when, and what local retention waits for."""
+    """Place and time at which the log is saved, and the effect on local files."""
 
     tiered_store_path: str = option(
         "",

@@ -77,7 +77,7 @@ class StoreAdministration:
 
     @property
     def saved(self) -> SavedLog:
-        """How far the log is saved to an object store."""
+        """Progress of saving the log to an object store."""
         return self._retention.saved
 
     def watch_syncs(self, on_sync: Callable[[float, int], None]) -> None:

@@ -47,7 +47,8 @@ SWEEP_SECONDS = 0.005
 class Retention:
     """Measures the disks, checks every cleanResourceInterval, and then deletes one file at a time.
 
-    `disk_full` is empty or the reason why nothing can be stored. `saved` is how far the log is saved elsewhere.
+    `disk_full` is empty or the reason why nothing can be stored. `saved` is how far the log is saved
+    elsewhere.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How far the log is saved to an object store, as far as the broker knows, and what retention makes of it."""
+"""Progress of saving the log to an object store, as far as the broker knows, and its effect on retention."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ UNKNOWN: int = -1
 class SavedLog:
     """Progress of saving, reported by the process that does it.
 
-    `saved_to` is a log offset, `UNKNOWN` before the first report. `oldest` is the store time in ms of the oldest
-    message that is not saved, 0 if all are. `failure` is the reason why saving fails now, or empty.
+    `saved_to` is a log offset, `UNKNOWN` before the first report. `oldest` is the store time in ms of the
+    oldest message that is not saved, 0 if all are. `failure` is the reason why saving fails now, or empty.
     """
 
     def __init__(self, options: StoreOptions) -> None:

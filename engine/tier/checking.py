@@ -1,8 +1,8 @@
 """Reports on a tier: what it has, and whether its objects fit together.
 
-A check reads the index of every range that counts, verifies its digest, and compares it with the ranges beside
-it and with the list of segments. If it reads records too, every block is verified, every record examined, and
-units and places compared with it. Nothing is changed.
+A check reads the index of every range that counts, verifies its digest, and compares it with the ranges
+beside it and with the list of segments. If it reads records too, every block is verified, every record
+examined, and units and places compared with it. Nothing is changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from mqgateway.engine.tier.format.index import (
     RangeHead,
     RangeHeader,
     decode_head,
-    decode_header,
     has_digest,
     place_of_page,
     places_of,
@@ -45,10 +44,10 @@ _STAGE: Final = "checking"
 
 @dataclass
 class TierStatus:
-    """What the tier of a broker has; log offsets, bytes, times in ms.
+    """Content of the tier of a broker: log offsets, bytes, times in ms.
 
-    `saved_to` is -1 if nothing is saved. `bytes_by_class` are those of segments, by retention class in days (0
-    is unlimited). `ignored` ranges do not count.
+    `saved_to` is -1 if nothing is saved. `bytes_by_class` are those of segments, by retention class in days
+    (0 is unlimited). `ignored` ranges do not count.
     """
 
     root: str
@@ -102,8 +101,8 @@ def tier_status(store: ObjectStore, names: Names) -> TierStatus:
 def check_tier(
     store: ObjectStore, names: Names, *, reads_records: bool = True, progress: Progress = lambda *_: None
 ) -> TierCheck:
-    """Check the tier of a broker; see the module docstring. Raises `ObjectStoreError`, and `CorruptFile` for an
-    epoch, without which it is unknown what counts.
+    """Check the tier of a broker; see the module docstring. Raises `ObjectStoreError`, and `CorruptFile` for
+    an epoch, without which it is unknown what counts.
     """
     return _Check(store, names, reads_records, progress).run()
 

@@ -8,7 +8,6 @@ found. Records stay in the log; for each queue there are the units, which locate
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Container
 from itertools import islice
 from typing import Final, NamedTuple
@@ -19,7 +18,7 @@ from mqgateway.engine.store.consume_queue import UNIT
 from mqgateway.engine.store.dispatch_request import enters_queue, inner_batch
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.unit_queue import PLACE as RECORD_PLACE
-from mqgateway.engine.tier.format.index import PLACE, QueueKind
+from mqgateway.engine.tier.format.index import PLACE, TAIL_MAX, QueueKind
 from mqgateway.engine.tier.format.segment import BLOCK_MAX
 from mqgateway.engine.tier.retention_classes import ClassOf
 from mqgateway.engine.upkeep.findings import Findings
@@ -92,8 +91,8 @@ class CollectedQueue:
 
 class CollectedRange:
     """The range [begin, end) of the log. `queues` are in the order of their first records; `places` are
-    entries `PLACE` of the index. `holes` have no valid record. `last` is the last record, with its position,
-    saved or not.
+    entries `PLACE` of the index. `holes` have no valid record. `tail` has the last bytes up to the end of the
+    last record, at `tail_position`; see `RangeHeader`.
     """
 
     def __init__(self, begin: int) -> None:
@@ -101,13 +100,9 @@ class CollectedRange:
         self.queues: list[CollectedQueue] = []
         self.places = bytearray()
         self.holes: list[tuple[int, int]] = []
-        self.last: tuple[int, bytes] | None = None
+        self.tail_position = 0
+        self.tail = b""
         self.records = self.record_bytes = self.left_out = self.left_out_bytes = 0
-
-    @property
-    def last_digest(self) -> bytes:
-        """SHA-256 of the last record."""
-        return hashlib.sha256(self.last[1] if self.last else b"").digest()
 
 
 class Collector:
@@ -126,8 +121,8 @@ class Collector:
         self._current: dict[tuple[bytes, int], int] = {}
 
     def collect(self, begin: int, limit: int, records_max: int = RECORDS_MAX) -> CollectedRange:
-        """Return the range from `begin` on, which ends at `limit` or before; it is empty if no whole record is
-        there. It ends with the file of its first record, or after `records_max` records. Raises `OSError`.
+        """Return the range from `begin` on, which ends at `limit` or before; it is empty if no whole record
+        is there. It ends with the file of its first record, or after `records_max` records. Raises `OSError`.
         """
         files = self._files
         found = self._range = CollectedRange(begin)
@@ -135,8 +130,7 @@ class Collector:
         part = FileQueue(files.pool, files.directory, files.file_size, files.framing)
         part.starts = [start for start in files.starts if files.start_of(begin) <= start < limit]
         walk = LogWalk(part, Findings(), lambda position: position >= limit, self._progress, begin)
-        file_end = 0
-        last: tuple[bytes, int, int, int] | None = None
+        file_end = records_end = 0
         for data, at, position, size in islice(walk.records(), records_max):
             if file_end and position >= file_end:
                 found.end = file_end
@@ -144,15 +138,14 @@ class Collector:
             if position + size > limit:
                 break
             file_end = file_end or files.start_of(position) + files.file_size
-            last = data, at, position, size
-            found.end = position + size
+            found.end = records_end = position + size
             self._add(data, at, position, size)
         else:
             if file_end and walk.end == file_end <= limit:
                 found.end = file_end
-        if last is not None:
-            data, at, position, size = last
-            found.last = position, data[at : at + size]
+        if records_end:
+            found.tail_position = max(begin, file_end - files.file_size, records_end - TAIL_MAX)
+            found.tail = files.read(found.tail_position, records_end - found.tail_position)
         found.holes = [(first, end) for first, end in walk.damaged if end <= found.end]
         return found
 

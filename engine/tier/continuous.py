@@ -1,8 +1,8 @@
 """Saves the log of a running broker range by range, in the process that the broker starts for it.
 
-The caller looks again and again. A range is saved if it reaches the end of a log file, or if its oldest message
-has a certain age. The tier is not asked while nothing is due. A broker that is no master saves nothing, and
-looks how far the master has saved.
+The caller looks again and again. A range is saved if it reaches the end of a log file, or if its oldest
+message has a certain age. The tier is not asked while nothing is due. A broker that is no master saves
+nothing, and looks how far the master has saved.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SURVEY_SECONDS = 60.0
 
 
 class SavingRules(NamedTuple):
-    """What the broker knows: whether it is a master, up to which offset its log is confirmed, and the settings
+    """State of the broker: True for a master, the offset up to which its log is confirmed, and the settings
     tieredRangeTime (ms) and tieredMayLose.
     """
 
@@ -40,8 +40,9 @@ class SavingRules(NamedTuple):
 
 
 class SavingState(NamedTuple):
-    """The log offset up to which the log is saved, -1 while unknown; the store time in ms of the oldest message
-    that is not saved, 0 if all are; ranges saved by this process; and the failure of the last look, or empty.
+    """The log offset up to which the log is saved, -1 while unknown; the store time in ms of the oldest
+    message that is not saved, 0 if all are; ranges saved by this process; and the failure of the last look,
+    or empty.
     """
 
     saved_to: int
@@ -64,14 +65,15 @@ class ContinuousSaver:
         self._writer: TierWriter | None = None
         self._was_saving = False
         self._saved_to = -1
-        self._ranges = 0
+        self.ranges = 0
+        """Ranges that this process has saved."""
         self._next_look = 0.0
         self._pause = RETRY_SECONDS
         self._state = SavingState(-1, 0, 0, "")
 
     def look(self, rules: SavingRules) -> SavingState:
-        """Save what is due, and return how far the log is saved. A failure is part of the state; looks during
-        the pause after it do nothing.
+        """Save the next range if it is due, and return how far the log is saved. A failure is part of the
+        state; looks during the pause after it do nothing.
         """
         now = self._clock.monotonic()
         if now < self._next_look:
@@ -87,11 +89,13 @@ class ContinuousSaver:
             self._state = self._state._replace(failure=f"saving the log failed: {error}")
             return self._state
         self._pause = RETRY_SECONDS
-        self._state = SavingState(self._saved_to, oldest, self._ranges, "")
+        self._state = SavingState(self._saved_to, oldest, self.ranges, "")
         return self._state
 
     def _look(self, rules: SavingRules) -> int:
-        """Save what is due; return the store time of the oldest message that is not saved, 0 if all are."""
+        """Save the next range if it is due; return the store time of the oldest message that is not saved, 0
+        if all are.
+        """
         if self._store is None:
             self._store = self._open_store()
         local = open_log(self._layout)
@@ -104,8 +108,8 @@ class ContinuousSaver:
         if not self._was_saving:
             self._saved_to = self._new_writer(self._store, rules).position(local)
             self._was_saving = True
-        while self._is_due(local, rules) and self._save_range(local, rules, self._store):
-            pass
+        if self._is_due(local, rules):
+            self._save_range(local, rules, self._store)
         return self._oldest(local)
 
     def _end_of_tier(self, store: ObjectStore) -> int:
@@ -128,22 +132,20 @@ class ContinuousSaver:
         oldest = self._oldest(local)
         return bool(oldest) and self._clock.millis() - oldest >= rules.range_millis
 
-    def _save_range(self, local: LocalLog, rules: SavingRules, store: ObjectStore) -> bool:
-        """Save the next range, as the writer of an epoch of this process; return False if there is none."""
+    def _save_range(self, local: LocalLog, rules: SavingRules, store: ObjectStore) -> None:
+        """Save the next range, if there is one, as the writer of an epoch of this process."""
         if self._writer is None or self._saved_to < local.start:
             writer = self._new_writer(store, rules)
             begin = writer.begin(local)
             self._saved_to = writer.report.saved_to
             if begin is None:
-                return False
+                return
             self._writer = writer
         collector = Collector(
             local.files, batch_topics_in(self._layout), classes_in(self._layout), lambda *_: None
         )
         found = collector.collect(self._saved_to, local.limit)
-        if found.end <= self._saved_to:
-            return False
-        self._writer.save_range(found, local)
-        self._saved_to = found.end
-        self._ranges += 1
-        return True
+        if found.end > self._saved_to:
+            self._writer.save_range(found, local)
+            self._saved_to = found.end
+            self.ranges += 1

@@ -31,17 +31,18 @@ class LocalLog(NamedTuple):
 
 
 def open_log(layout: Layout) -> LocalLog:
-    """Open the log of a store. Raises `StoreUnavailable` if there is none of this kind, `StoreError` for files
-    that do not fit together, `OSError`.
+    """Open the log of a store. Raises `StoreUnavailable` if there is none of this kind, `StoreError` for
+    files that do not fit together, `OSError`.
 
     The checkpoint has the start of the last record that is flushed with the queues.
     """
     require_log(layout)
     if layout.ledger:
         raise StoreUnavailable(
-            f"{layout.root} is a DLedger member's, whose log is in {layout.ledger}: only ordinary stores can be "
-            "saved to a tier"
+            f"{layout.root} is a DLedger member's, whose log is in {layout.ledger}: only ordinary stores can "
+            "be saved to a tier"
         )
+    layout.log_pool.clear()  # a file may have been truncated, which replaces it
     findings = Findings()
     files = find_files(layout.log_pool, layout.commit_log, StorePart.LOG, findings, "")
     if findings.errors:
@@ -69,7 +70,9 @@ def classes_in(layout: Layout) -> ClassOf:
     for name, value in table.items() if isinstance(table, dict) else ():
         attributes = value.get("attributes") if isinstance(value, dict) else None
         if isinstance(attributes, dict):
-            configs[name] = TopicConfig(name, attributes={str(key): str(attributes[key]) for key in attributes})
+            configs[name] = TopicConfig(
+                name, attributes={str(key): str(attributes[key]) for key in attributes}
+            )
     return classes_of(configs)
 
 

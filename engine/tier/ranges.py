@@ -1,9 +1,10 @@
 """Which ranges of a tier count: the fence between writers, without clocks and without compare-and-swap.
 
-Each start of a writer takes a new epoch, which begins at a log offset. A range of an epoch counts if it begins
-at or after the start of its epoch, and before the starts of all later epochs. So what an old writer adds, once
-a later epoch has begun, does not count. The start of an epoch is the end of a range that counts, so no range
-counts in part. It is the end of the last one unless the log of the new writer is another one from there on.
+Each start of a writer takes a new epoch, which begins at a log offset. A range of an epoch counts if it
+begins at or after the start of its epoch, and before the starts of all later epochs. So what an old writer
+adds, once a later epoch has begun, does not count. The start of an epoch is the end of a range that counts,
+so no range counts in part. It is the end of the last one unless the log of the new writer is another one from
+there on.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Retention classes: topics whose messages are kept for about the same time share segments.
 
-So a segment can be deleted as a whole, without rewriting it. A topic's class is the least of `CLASSES` that is
-not shorter than its retention time. Topics of the broker itself, LMQ queues and compacted topics are not
+So a segment can be deleted as a whole, without rewriting it. A topic's class is the least of `CLASSES` that
+is not shorter than its retention time. Topics of the broker itself, LMQ queues and compacted topics are not
 saved: their messages are not read by age.
 """
 

@@ -4,13 +4,14 @@
     2. an epoch that begins there is created
     3. for each range: its segments, then its index, if no later epoch has begun
 
-A writer that is killed leaves segments without an index, which are orphans (`checking`). The next one begins at
-the end of the last range that counts. A `create` whose answer was lost fails with `ObjectExists` when it is
-repeated: the names of segments have the writer's id, and so has an index.
+A writer that is killed leaves segments without an index, which are orphans (`checking`). The next one begins
+at the end of the last range that counts. A `create` whose answer was lost fails with `ObjectExists` when it
+is repeated: the names of segments have the writer's id, and so has an index.
 """
 
 from __future__ import annotations
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -48,9 +49,9 @@ class WriterFenced(StoreError):
 
 @dataclass
 class SaveReport:
-    """Result of saving. `saved_from` and `saved_to` are log offsets; without a new range the latter is the end
-    of the last one. `epoch` is -1 if none was needed. `cut` are ranges that no longer count, `skipped` the
-    bytes between the tier and the log's begin.
+    """Result of saving. `saved_from` and `saved_to` are log offsets; without a new range the latter is the
+    end of the last one. `epoch` is -1 if none was needed. `cut` are ranges that no longer count, `skipped`
+    the bytes between the tier and the log's begin.
     """
 
     epoch: int = -1
@@ -68,8 +69,8 @@ class SaveReport:
 
 
 class TierWriter:
-    """One writer of a broker's tier. `writer` is an id of 16 hexadecimal digits that no other one has, `now` a
-    time in ms. With `accepts_gap` it continues although the log begins after the end of the tier.
+    """One writer of a broker's tier. `writer` is an id of 16 hexadecimal digits that no other one has, `now`
+    a time in ms. With `accepts_gap` it continues although the log begins after the end of the tier.
     """
 
     def __init__(
@@ -113,7 +114,10 @@ class TierWriter:
         cut = len(found.ranges) - kept
         if cut:
             log.warning(
-                "the log of %s is another one from %d on: %d saved ranges no longer count", local.path, start, cut
+                "the log of %s is another one from %d on: %d saved ranges no longer count",
+                local.path,
+                start,
+                cut,
             )
         report.cut = cut
         number = max(found.epochs, default=0) + 1
@@ -133,27 +137,28 @@ class TierWriter:
         differs = False
         for kept in range(len(found.ranges), 0, -1):
             header = read_header(self._store, self._names, found.ranges[kept - 1])
-            if not header.last_size:
+            if not header.tail_size:
                 continue
-            digest = local.digest_of(header.last_position, header.last_size)
-            if digest is not None and digest == header.last_digest:
+            digest = local.digest_of(header.tail_position, header.tail_size)
+            if digest is not None and digest == header.tail_digest:
                 return (header.end, kept) if differs else (newest.end, len(found.ranges))
             if digest is not None:
                 differs = True
-            elif header.last_position < local.start:
+            elif header.tail_position < local.start:
                 break
         if differs:
             raise StoreError(
-                f"the tier {self._names.root} has another log than {local.path}: no record at the end of a saved "
-                "range is the same in both. Use another cluster name, broker name or store for this one"
+                f"the tier {self._names.root} has another log than {local.path}: no record at the end of a "
+                "saved range is the same in both. Use another cluster name, broker name or store for this one"
             )
         return newest.end, len(found.ranges)
 
     def _check_gap(self, local: LocalLog, end: int) -> None:
         if not self._accepts_gap:
             raise StoreError(
-                f"the log of {local.path} begins at {local.start}, the tier ends at {end}: {local.start - end} "
-                "bytes were deleted before they were saved. To continue without them, accept the gap"
+                f"the log of {local.path} begins at {local.start}, the tier ends at {end}: "
+                f"{local.start - end} bytes were deleted before they were saved. Accept the gap to continue "
+                "without them"
             )
 
     def _create_epoch(self, epoch: Epoch) -> None:
@@ -246,8 +251,8 @@ def _saved_blocks(queue: CollectedQueue, local: LocalLog, segments: _Segments) -
         data = queue.records_of(number, local.files)
         if len(data) != start.size:
             raise StoreError(
-                f"a file of the log of {local.path} was deleted while it was being saved: keep files longer, or "
-                "save more often"
+                f"a file of the log of {local.path} was deleted while it was being saved: keep files longer, "
+                "or save more often"
             )
         segment, position = segments.add(queue.days, data)
         end = queue.blocks[number + 1].first_unit if number + 1 < len(queue.blocks) else queue.count
@@ -293,7 +298,6 @@ def _index_of(
         units_at += len(queue.units)
     places = bytes(found.places)
     head = RangeHead(tuple(segments), tuple(found.holes), pages_of(found.begin, places), tuple(queues))
-    position, last = found.last or (0, b"")
     header = RangeHeader(
         writer,
         epoch,
@@ -301,9 +305,9 @@ def _index_of(
         found.end,
         min((queue.first_time for queue in found.queues), default=0),
         max((queue.last_time for queue in found.queues), default=0),
-        position,
-        len(last),
-        found.last_digest,
+        found.tail_position,
+        len(found.tail),
+        hashlib.sha256(found.tail).digest(),
         found.records,
         found.record_bytes,
         found.left_out,

@@ -39,7 +39,7 @@ def check_start(namesrv: NamesrvSettings | None, broker: BrokerSettings | None) 
         problems += _of_controller(namesrv.controller, namesrv.remoting)
     if broker is not None:
         problems += _of_address(broker.broker.broker_ip1)
-        problems += [*_of_front_ends(broker.broker), *_of_long_retention(broker)]
+        problems += _of_front_ends(broker.broker)
     ports = list(_ports(namesrv, broker))
     for host, port, setting in ports:
         problems += _of_port(host, port, setting)
@@ -64,7 +64,6 @@ def check_starts(namesrv: NamesrvSettings, brokers: Mapping[str, BrokerSettings]
     problems += [line for folder, setting in _folders(namesrv, None) for line in _of_folder(folder, setting)]
     for name, broker in brokers.items():
         found = [*_of_address(broker.broker.broker_ip1), *_of_front_ends(broker.broker)]
-        found += _of_long_retention(broker)
         ports = list(_ports(None, broker))
         for host, port, setting in ports:
             found += _of_port(host, port, setting)
@@ -90,20 +89,6 @@ def _of_front_ends(options: BrokerOptions) -> Iterator[str]:
     for one in FRONT_ENDS:
         if one.problems is not None and one.port_in(options):
             yield from one.problems(options)
-
-
-def _of_long_retention(broker: BrokerSettings) -> Iterator[str]:
-    """Yield the errors of the object store to which the log is saved."""
-    url = broker.store.tiered_store_path
-    if url and broker.store.enable_d_leger_commit_log:
-        yield "tieredStorePath: the log of a DLedger member cannot be saved; leave it empty"
-    elif url:
-        from mqgateway.gateway.object_stores.opening import open_object_store
-
-        try:
-            open_object_store(url)
-        except ConfigError as error:
-            yield f"tieredStorePath: {error}"
 
 
 def _of_controller(options: ControllerOptions, remoting: RemotingOptions) -> Iterator[str]:

@@ -16,12 +16,12 @@ import click
 from mqgateway.gateway.cli.examples import examples
 from mqgateway.gateway.cli.store import (
     JSON,
+    QUIET,
     errors_reported,
     print_report,
     progress_shown,
     settings_of,
     store_options,
-    QUIET,
 )
 from mqgateway.gateway.cli.store_reports import in_bytes, in_time
 from mqgateway.gateway.cli.tier_read import read
@@ -74,7 +74,9 @@ def tier_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option(
     "--broker-name", metavar="NAME", help="Name of the broker.  [default: brokerName, or the host name]"
 )
-@click.option("--accept-gap", is_flag=True, help="Continue although files were deleted before they were saved.")
+@click.option(
+    "--accept-gap", is_flag=True, help="Continue although files were deleted before they were saved."
+)
 @store_options
 def save(
     folder: str,
@@ -148,9 +150,9 @@ def check(
 ) -> None:
     """Verify a whole tier without changing it.
 
-    Reads the index of every range (digest, bounds), compares the ranges with each other, and reads every record
-    (CRC, lengths, topic, queue and offsets). Segments that no index names are listed as unused: a save that was
-    interrupted left them, or one that runs now has not committed them yet.
+    Reads the index of every range (digest, bounds), compares the ranges with each other, and reads every
+    record (CRC, lengths, topic, queue and offsets). Segments that no index names are listed as unused: a save
+    that was interrupted left them, or one that runs now has not committed them yet.
 
     Exit code 0: intact; 1: damaged; 2: could not be checked.
     """
@@ -175,11 +177,7 @@ def brokers_of(url: str, cluster: str | None, broker: str | None) -> tuple[Objec
 
     store = open_object_store(url)
     found = brokers_in(store)
-    chosen = [
-        names
-        for names in found
-        if cluster in (None, names.cluster) and broker in (None, names.broker)
-    ]
+    chosen = [names for names in found if cluster in (None, names.cluster) and broker in (None, names.broker)]
     if not chosen:
         known = ", ".join(f"{names.broker} of {names.cluster}" for names in found) or "no broker"
         raise StoreError(f"{url} has no tier of such a broker; there is {known}")
@@ -197,7 +195,9 @@ def save_as_text(names: Names, report: SaveReport) -> list[str]:
         f"{report.objects} objects; {report.left_out:,} records of the broker itself were left out",
     ]
     if report.cut:
-        lines.append(f"{report.cut} ranges no longer count: the log is another one from {report.saved_from} on")
+        lines.append(
+            f"{report.cut} ranges no longer count: the log is another one from {report.saved_from} on"
+        )
     if report.skipped:
         lines.append(f"{in_bytes(report.skipped)} of the log before were deleted and not saved")
     lines += [f"the log has no valid record from {begin} to {end}" for begin, end in report.holes]
@@ -233,7 +233,8 @@ def status_as_text(names: Names, status: TierStatus) -> list[str]:
     lines += [
         f"  log from {status.saved_from} to {status.saved_to}, {in_time(status.first_time)} to "
         f"{in_time(status.last_time)}",
-        f"  {status.ranges} ranges of {status.epochs} epochs, {status.segments} segments with {in_bytes(total)}",
+        f"  ranges {status.ranges}, epochs {status.epochs}, segments {status.segments} with "
+        f"{in_bytes(total)}",
         *(
             f"  {in_bytes(size):>10} {f'kept up to {days} days' if days else 'kept without limit'}"
             for days, size in sorted(status.bytes_by_class.items(), key=lambda each: each[0] or sys.maxsize)

@@ -1,14 +1,15 @@
 """The process that saves a broker's log: `python -m mqgateway.gateway.cli.tier_saver STORE`.
 
-The first line of standard input says where; each further line has what the broker knows (`SavingRules`), and is
-answered on standard output with how far the log is saved (`SavingState`). The end of standard input means that
-the broker is gone. The argument is shown only.
+The first line of standard input says where; each further line has what the broker knows (`SavingRules`), and
+is answered on standard output with how far the log is saved (`SavingState`). The end of standard input means
+that the broker is gone. The argument is shown only.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import select
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -60,22 +61,36 @@ def messages(read: Callable[[], bytes]) -> Iterator[list[Message]]:
             yield found
 
 
-def serve(read: Callable[[], bytes], write: Callable[[bytes], object]) -> None:
-    """Answer the messages of the broker until it is gone. Of several that wait the last one counts."""
+def serve(
+    read: Callable[[], bytes], write: Callable[[bytes], object], is_waiting: Callable[[], bool]
+) -> None:
+    """Answer the messages of the broker until it is gone. Of several that wait the last one counts.
+
+    Ranges are saved one after the other, each with a report, until none is due or `is_waiting` returns True:
+    the broker has sent something.
+    """
     saver: ContinuousSaver | None = None
     for found in messages(read):
         if saver is None:
-            saver, *found = saver_for(found[0]), *found[1:]
-        if found:
+            saver, found = saver_for(found[0]), found[1:]
+        while found:
+            before = saver.ranges
             state = saver.look(SavingRules(**found[-1]))
             write(line_of(state._asdict()))
+            if state.ranges == before or is_waiting():
+                break
 
 
 def main() -> None:
     """Save the log until the broker is gone."""
     with contextlib.suppress(OSError):
         os.nice(NICENESS)
-    serve(lambda: os.read(sys.stdin.fileno(), _READ_SIZE), partial(os.write, sys.stdout.fileno()))
+    fd = sys.stdin.fileno()
+    serve(
+        lambda: os.read(fd, _READ_SIZE),
+        partial(os.write, sys.stdout.fileno()),
+        lambda: bool(select.select([fd], [], [], 0)[0]),
+    )
 
 
 if __name__ == "__main__":

@@ -292,8 +292,8 @@ class BrokerReading:
 
     @property
     def saved_behind(self) -> tuple[int, float] | None:
-        """Bytes of the log that are not saved to an object store, and the age in seconds of the oldest message
-        in them; None if the log is not to be saved.
+        """Bytes of the log that are not saved to an object store, and the age in seconds of the oldest
+        message in them; None if the log is not to be saved.
         """
         store = self._broker.store
         saved = store.admin.saved

@@ -1,9 +1,9 @@
-"""The process that saves a broker's log, `cli/tier_saver`: started, informed of role and confirmed offset, and
-started again when it has ended.
+"""The process that saves a broker's log, `cli/tier_saver`: started, informed of role and confirmed offset,
+and started again when it has ended.
 
-Grouping records takes processor time, which sends would lack in the broker's own process. The process reads the
-store's files, and reports how far the log is saved; retention waits for that. It ends when its input ends, so
-also if the broker is killed.
+Grouping records takes processor time, which sends would lack in the broker's own process. The process reads
+the store's files, and reports how far the log is saved; retention waits for that. It ends when its input
+ends, so also if the broker is killed.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def decode_epoch(data: bytes, name: str) -> Epoch:
         raise CorruptFile(name, 0, f"the object is not the begin of an epoch: {error!r}") from None
     for value, most in ((epoch.epoch, EPOCH_MAX), (epoch.start, OFFSET_MAX), (epoch.created, OFFSET_MAX)):
         if type(value) is not int or not 0 <= value <= most:
-            raise CorruptFile(name, 0, f"{value!r} is no number from 0 to {most}")
+            raise CorruptFile(name, 0, f"{value!r} is not a number from 0 to {most}")
     if not (isinstance(epoch.writer, str) and isinstance(epoch.store, str)):
         raise CorruptFile(name, 0, "writer and store are not text")
     return epoch

@@ -39,9 +39,12 @@ _LENGTH: Final = struct.Struct(">H")
 _QUEUE: Final = struct.Struct(">iBqqIQqqI")
 _BLOCK: Final = struct.Struct(">IIIIBIIIqq")
 PLACE: Final = struct.Struct(">III")
-"""Entry of a record: its offset minus the range's begin, number of its queue, and number of its unit there."""
+"""Entry of a record: its offset minus the range's begin, number of its queue, and number of its unit there.
+"""
 PAGE_ENTRIES: Final = 4096
 DIGEST_SIZE: Final = 32
+TAIL_MAX: Final = 65536
+"""Bytes of a range by which logs are compared."""
 RANGE_MAX: Final = (1 << 32) - 1
 """Maximum of bytes of the log in a range."""
 PLAIN_CODEC: Final = 0
@@ -64,9 +67,9 @@ class RangeHeader(NamedTuple):
     """Header of an index. Times in ms; sizes, positions and lengths in bytes.
 
     `first_time` and `last_time` are the least and the greatest store time of the saved records, 0 without
-    any. `last_position` and `last_size` locate the last record of the range, saved or not, and `last_digest`
-    is its SHA-256: logs that part differ there. The size is 0 in a range without records. Records that are
-    left out belong to no queue that clients read.
+    any. The tail is the last bytes of the log up to the end of the last record, saved or not, at most
+    `TAIL_MAX` of them and of one log file; `tail_digest` is their SHA-256. Logs that part have other tails.
+    The size is 0 in a range without records. Records that are left out belong to no queue that clients read.
     """
 
     writer: str
@@ -75,9 +78,9 @@ class RangeHeader(NamedTuple):
     end: int
     first_time: int
     last_time: int
-    last_position: int
-    last_size: int
-    last_digest: bytes
+    tail_position: int
+    tail_size: int
+    tail_digest: bytes
     records: int
     record_bytes: int
     left_out: int
@@ -151,7 +154,9 @@ class QueueRange(NamedTuple):
 
 
 class RangeHead(NamedTuple):
-    """Content of the head of an index. `pages` are the first log offset and the CRC-32C of each page of places."""
+    """Content of the head of an index. `pages` are the first log offset and the CRC-32C of each page of
+    places.
+    """
 
     segments: tuple[SegmentEntry, ...]
     holes: tuple[tuple[int, int], ...]
@@ -208,7 +213,7 @@ def decode_header(data: bytes, name: str) -> RangeHeader:
         raise CorruptFile(name, len(data), f"the object ends within its header of {HEADER_SIZE} bytes")
     magic, writer, *numbers = _HEADER.unpack_from(data)
     if magic[:-1] != INDEX_MAGIC[:-1]:
-        raise CorruptFile(name, 0, f"the object is no index: its magic is {magic!r}")
+        raise CorruptFile(name, 0, f"the object is not an index: its magic is {magic!r}")
     if magic != INDEX_MAGIC:
         raise CorruptFile(name, 7, f"the index is of version {magic[-1]}, this program reads 1")
     if crc32c(data[: _HEADER.size]) != _CRC.unpack_from(data, _HEADER.size)[0]:
@@ -216,8 +221,8 @@ def decode_header(data: bytes, name: str) -> RangeHeader:
     header = RangeHeader(writer.hex(), *numbers)
     if not 0 <= header.begin < header.end <= header.begin + RANGE_MAX:
         raise CorruptFile(name, 0, f"the range is [{header.begin}, {header.end})")
-    if header.last_size and not header.begin <= header.last_position < header.end:
-        raise CorruptFile(name, 0, f"the last record is at {header.last_position}, outside the range")
+    if header.tail_size and not header.begin <= header.tail_position < header.end:
+        raise CorruptFile(name, 0, f"the tail begins at {header.tail_position}, outside the range")
     return header
 
 
@@ -332,9 +337,13 @@ def units_of_block(queue: QueueRange, block: int, data: bytes, name: str) -> byt
     entry = queue.blocks[block]
     if len(data) != queue.units_place(block)[1] or crc32c(data) != entry.units_crc:
         raise CorruptFile(name, -1, f"units of {queue.topic} queue {queue.queue_id} do not match their CRC")
-    total = sum(int.from_bytes(data[at + 8 : at + 12], "big") for at in range(0, len(data), queue.kind.unit_size))
+    total = sum(
+        int.from_bytes(data[at + 8 : at + 12], "big") for at in range(0, len(data), queue.kind.unit_size)
+    )
     if total != entry.raw_size:
-        what = f"units of {queue.topic} queue {queue.queue_id} have {total} bytes, their block {entry.raw_size}"
+        what = (
+            f"units of {queue.topic} queue {queue.queue_id} have {total} bytes, their block {entry.raw_size}"
+        )
         raise CorruptFile(name, -1, what)
     return data
 

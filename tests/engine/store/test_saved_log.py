@@ -1,4 +1,4 @@
-"""How far the log is saved, and from where on local files are kept."""
+"""Progress of saving the log, and the offset from which local files are kept."""
 
 from mqgateway.engine.store.log import ENDLESS
 from mqgateway.engine.store.saved_log import UNKNOWN, SavedLog

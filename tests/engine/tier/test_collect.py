@@ -37,7 +37,9 @@ def units_on_disk(disk: Disk, topic: str, queue_id: int) -> bytes:
 
 
 def joined(ranges: list[CollectedRange], topic: str, queue_id: int) -> bytes:
-    queues = [queue for one in ranges for queue in one.queues if (queue.topic, queue.queue_id) == (topic, queue_id)]
+    queues = [
+        queue for one in ranges for queue in one.queues if (queue.topic, queue.queue_id) == (topic, queue_id)
+    ]
     return b"".join(bytes(queue.units) for queue in queues)
 
 
@@ -78,9 +80,8 @@ def test_end_of_a_file_is_not_known_before_the_next_one_is_flushed() -> None:
     disk = filled()
     local = local_log(disk)
     collector = collector_of(disk, local)
-    last = collector.collect(0, 4096).last
-    assert last is not None
-    end = last[0] + len(last[1])
+    first = collector.collect(0, 4096)
+    end = first.tail_position + len(first.tail)
     assert collector.collect(0, end).end == end < 4096
     rest = collector.collect(end, 8192)
     assert (rest.begin, rest.end, rest.records > 0) == (end, 8192, True)

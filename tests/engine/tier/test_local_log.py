@@ -67,10 +67,8 @@ def test_classes_and_kinds_are_those_of_the_topics() -> None:
     bench = Bench()
     bench.put(message("orders"), message("batched"))
     bench.store.stop()
-    attributes = '{"reserve.time": "24"}'
-    table = (
-        '{"topicConfigTable":{"orders":{"topicName":"orders","attributes":%s},"odd":3,"pay":{}}}' % attributes
-    )
+    orders = '{"topicName":"orders","attributes":{"reserve.time": "24"}}'
+    table = '{"topicConfigTable":{"orders":' + orders + ',"odd":3,"pay":{}}}'
     put_file(bench.disk, "/store/config/topics.json", table.encode())
     layout = layout_of(bench.disk)
     lookup = classes_in(layout)

@@ -10,7 +10,15 @@ DAY = 24 * 3_600_000
 
 @pytest.mark.parametrize(
     ("millis", "days"),
-    [(0, 1), (DAY, 1), (DAY + 1, 3), (7 * DAY, 7), (8 * DAY, 30), (365 * DAY, 365), (365 * DAY + 1, UNLIMITED)],
+    [
+        (0, 1),
+        (DAY, 1),
+        (DAY + 1, 3),
+        (7 * DAY, 7),
+        (8 * DAY, 30),
+        (365 * DAY, 365),
+        (365 * DAY + 1, UNLIMITED),
+    ],
 )
 def test_class_is_the_least_that_is_not_shorter(millis: int, days: int) -> None:
     assert class_for(millis) == days

@@ -1,4 +1,4 @@
-"""What a tier has: epochs, ranges and headers, and brokers by their objects' names."""
+"""Content of a tier: epochs, ranges and headers, and brokers by their objects' names."""
 
 import pytest
 

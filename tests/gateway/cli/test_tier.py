@@ -57,7 +57,7 @@ def test_log_is_saved_shown_and_checked(place: Place, url: str) -> None:
     assert again.stdout.startswith("broker-a of DefaultCluster: nothing new, the log is saved up to ")
     status = run("status", url)
     assert status.exit_code == 0
-    assert "3 ranges of 1 epochs, 3 segments" in status.stdout
+    assert "ranges 3, epochs 1, segments 3 with " in status.stdout
     assert "kept up to 3 days" in status.stdout
     checked = run("check", url)
     assert checked.exit_code == 0

@@ -34,22 +34,30 @@ def first(place: Place, url: str) -> dict[str, object]:
 def answers(*reads: bytes) -> list[dict[str, object]]:
     """Return what the process answers to these reads of its input."""
     waiting, written = [*reads, b""], []
-    serve(lambda: waiting.pop(0), written.append)
+    serve(lambda: waiting.pop(0), written.append, lambda: False)
     return [json.loads(line) for line in written]
 
 
 def test_log_is_saved_and_reported(place: Place, tmp_path: Path) -> None:
     begin = line_of(first(place, f"file://{tmp_path}/tier"))
-    [state] = answers(begin, line_of(RULES))
-    assert (state["failure"], state["ranges"], state["oldest"]) == ("", 3, 0)
+    states = answers(begin, line_of(RULES))
+    assert [state["ranges"] for state in states] == [1, 2, 3, 3]
+    assert (states[-1]["failure"], states[-1]["oldest"]) == ("", 0)
     assert list((tmp_path / "tier").rglob("*.idx"))
 
 
 def test_last_of_several_messages_counts(place: Place, tmp_path: Path) -> None:
     begin = line_of(first(place, f"file://{tmp_path}/tier"))
     lines = line_of({**RULES, "confirmed": 0}) + line_of({**RULES, "confirmed": 4096})
-    [state] = answers(begin + lines)
-    assert state["saved_to"] == 4096
+    assert [state["saved_to"] for state in answers(begin + lines)] == [4096, 4096]
+
+
+def test_new_message_interrupts_the_saving(place: Place, tmp_path: Path) -> None:
+    waiting = [line_of(first(place, f"file://{tmp_path}/tier")), line_of(RULES), line_of(RULES), b""]
+    written: list[bytes] = []
+    serve(lambda: waiting.pop(0), written.append, lambda: len(waiting) > 1)
+    assert [json.loads(line)["ranges"] for line in written] == [1, 2, 3, 3]
+    assert waiting == []
 
 
 def test_failure_is_reported(place: Place, tmp_path: Path) -> None:

@@ -64,7 +64,8 @@ def test_unknown_offset_changes_nothing(world: SavedBroker) -> None:
 
 
 @pytest.mark.parametrize(
-    "message", [{}, {"saved_to": 1}, {**REPORT, "saved_to": "1"}, {**REPORT, "failure": None}, {**REPORT, "x": 1}]
+    "message",
+    [{}, {"saved_to": 1}, {**REPORT, "saved_to": "1"}, {**REPORT, "failure": None}, {**REPORT, "x": 1}],
 )
 def test_other_messages_are_ignored(world: SavedBroker, message: dict[str, object]) -> None:
     [child] = world.launch.children

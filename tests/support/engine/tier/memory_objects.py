@@ -22,7 +22,7 @@ class Killed(BaseException):
 
 
 class StoreFault(Enum):
-    """What happens to a call: its process ends before or after its effect, the store cannot be reached, or its
+    """Fate of a call: its process ends before or after its effect, the store cannot be reached, or its
     answer is lost. After the latter the store's client repeats the call, which is then refused as a creation.
     """
 
@@ -34,8 +34,8 @@ class StoreFault(Enum):
 
 
 class MemoryObjects:
-    """The objects by name. `faults` are those of calls by their numbers, from 1 on; `before` is called with the
-    number of each call.
+    """The objects by name. `faults` are those of calls by their numbers, from 1 on; `before` is called with
+    the number of each call.
     """
 
     def __init__(self) -> None:

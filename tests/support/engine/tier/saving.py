@@ -76,7 +76,7 @@ def fill(bench: Bench, count: int, text: str = "body") -> None:
     """Put messages of two topics, and of one of the broker itself."""
     for number in range(count):
         properties = {"TAGS": f"t{number % 3}", "UNIQ_KEY": f"{text}{number}"}
-        bench.put(message("orders", number % 2, b"%s %d" % (text.encode(), number), properties))
+        bench.put(message("orders", number % 2, b"%s %d" % (text.encode(), number) + b"." * 40, properties))
         if number % 4 == 0:
             bench.put(message("pay", 1, b"paid" * 20), message("rmq_sys_x", 0, b"own"))
         bench.clock.advance(1000)
