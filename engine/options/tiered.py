@@ -29,3 +29,20 @@ class TieredOptions(Options):
         "saved, and sends are refused when the disk is full.",
         ours=True,
     )
+    tiered_read_threads: int = option(
+        4,
+        "Maximum of requests to the object store at a time, of readers of messages that the log has deleted.",
+        low=1,
+        high=64,
+        ours=True,
+        effect=Effect.FIXED,
+    )
+    tiered_read_cache_bytes: int = option(
+        64 << 20,
+        "Memory for messages from the object store that were read or will be read next.",
+        unit="bytes",
+        low=1 << 20,
+        high=LONG_MAX,
+        ours=True,
+        effect=Effect.FIXED,
+    )

@@ -170,6 +170,7 @@ def _store(
         is_batch_topic=topics.has_batch_queues,
         aside=environment.reader,
         commit_log=commit_log,
+        older=environment.tier,
     )
     if not role.is_master:
         store.gate = closed_gate(role.state.kind)

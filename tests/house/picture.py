@@ -39,7 +39,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     ),
     "access control": ("gateway.access",),
     "connections": ("gateway.remoting",),
-    "bytes, event loop": ("gateway.codec", "gateway.runtime"),
+    "bytes, event loop": ("gateway.codec", "gateway.runtime", "gateway.object_stores"),
     "tables, replication, elections": ("engine",),
     "log": ("engine.store", "engine.producers", "engine.record_batches"),
     "values, clock, disk, settings": (

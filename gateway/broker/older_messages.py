@@ -1,0 +1,35 @@
+"""The tier of a broker, for readers of messages that its log has deleted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from mqgateway.engine.clock import Clock
+from mqgateway.engine.options import BrokerOptions, StoreOptions
+from mqgateway.engine.worker import Worker
+
+if TYPE_CHECKING:
+    from mqgateway.engine.tier.reading import TierReading
+
+TICK_SECONDS: Final = 1.0
+
+
+def tier_of(
+    options: BrokerOptions, store_options: StoreOptions, clock: Clock, new_worker: Callable[[], Worker]
+) -> TierReading | None:
+    """Return the tier of a broker, or None if its log is not saved to an object store. Nothing is read yet.
+    Raises `ConfigError`."""
+    if not store_options.tiered_store_path:
+        return None
+    from mqgateway.engine.tier.format.names import Names
+    from mqgateway.engine.tier.reading import TierReading
+    from mqgateway.gateway.object_stores.opening import open_object_store
+
+    return TierReading(
+        open_object_store(store_options.tiered_store_path),
+        Names(options.broker_cluster_name, options.broker_name),
+        worker=new_worker(),
+        clock=clock,
+        cache_bytes=store_options.tiered_read_cache_bytes,
+    )
