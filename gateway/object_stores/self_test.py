@@ -22,26 +22,31 @@ _LISTED: Final = ("a-b/c", "a/b", "a/c", "a0")
 
 
 def verify_store(store: ObjectStore) -> None:
-    """Try every verb on objects of a folder of its own, and remove them. Raises `ConfigError` with the reason
-    if one does not do what it should, and `ObjectStoreUnavailable`."""
-    folder = f"{FOLDER}/{secrets.token_hex(8)}"
+    """Try every verb on objects of names that no other test has, and remove them. Raises `ConfigError` with
+    the reason if one does not do what it should, and `ObjectStoreUnavailable`."""
+    token = secrets.token_hex(8)
     try:
-        _verify_create(store, f"{folder}/once")
-        _verify_ranges(store, f"{folder}/range")
-        _verify_list(store, f"{folder}/list")
-        _verify_race(store, f"{folder}/race")
+        _verify_create(store, f"{FOLDER}/once-{token}")
+        _verify_ranges(store, f"{FOLDER}/range-{token}")
+        _verify_list(store, token)
+        _verify_race(store, f"{FOLDER}/race-{token}")
     except EngineError:
         with contextlib.suppress(EngineError):
-            _clear(store, folder)
+            _clear(store, token)
         raise
-    _clear(store, folder)
+    _clear(store, token)
 
 
-def _clear(store: ObjectStore, folder: str) -> None:
-    for name, _ in list(store.list_from(f"{folder}/")):
+def _clear(store: ObjectStore, token: str) -> None:
+    for name in _listed(store, token):
         store.delete(name)
-    if next(store.list_from(f"{folder}/"), None) is not None:
+    if _listed(store, token):
         raise _refused("objects that were deleted are still listed")
+
+
+def _listed(store: ObjectStore, token: str, prefix: str = f"{FOLDER}/", after: str = "") -> list[str]:
+    """Return the names of the objects of one test."""
+    return [name for name, _ in store.list_from(prefix, after) if name.endswith(token)]
 
 
 def _verify_create(store: ObjectStore, name: str) -> None:
@@ -70,13 +75,13 @@ def _verify_ranges(store: ObjectStore, name: str) -> None:
     raise _refused("a range beyond the end of an object was answered")
 
 
-def _verify_list(store: ObjectStore, folder: str) -> None:
-    names = [f"{folder}/{name}" for name in _LISTED]
+def _verify_list(store: ObjectStore, token: str) -> None:
+    names = [f"{FOLDER}/list/{name}-{token}" for name in _LISTED]
     for name in reversed(names):
         store.put(name, b"1")
-    if [name for name, _ in store.list_from(f"{folder}/")] != names:
+    if _listed(store, token, f"{FOLDER}/list/") != names:
         raise _refused("a list is not complete, or not in the order of names")
-    if [name for name, _ in store.list_from(f"{folder}/a/", names[1])] != names[2:3]:
+    if _listed(store, token, f"{FOLDER}/list/a/", names[1]) != names[2:3]:
         raise _refused("a list after a name, or with a prefix, has wrong objects")
 
 
