@@ -23,16 +23,16 @@ from mqgateway.engine.tier.format.index import (
     PLACE,
     Block,
     QueueKind,
-    QueueRange,
     RangeHead,
     RangeHeader,
+    SavedQueue,
     decode_head,
     has_digest,
     place_of_page,
     places_of,
     units_of_block,
 )
-from mqgateway.engine.tier.format.names import Names, SegmentName
+from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.format.segment import records_of, segment_header
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey
@@ -81,7 +81,7 @@ class TierCheck:
     unused: list[tuple[str, int]] = field(default_factory=list)
 
 
-def tier_status(store: ObjectStore, names: Names) -> TierStatus:
+def tier_status(store: ObjectStore, names: TierNames) -> TierStatus:
     """Return what a tier has. Raises `CorruptFile`, `ObjectStoreError`."""
     found = survey(store, names)
     status = TierStatus(names.root, len(found.epochs), len(found.ranges))
@@ -99,7 +99,7 @@ def tier_status(store: ObjectStore, names: Names) -> TierStatus:
 
 
 def check_tier(
-    store: ObjectStore, names: Names, *, reads_records: bool = True, progress: Progress = lambda *_: None
+    store: ObjectStore, names: TierNames, *, reads_records: bool = True, progress: Progress = lambda *_: None
 ) -> TierCheck:
     """Check the tier of a broker; see the module docstring. Raises `ObjectStoreError`, and `CorruptFile` for
     an epoch, without which it is unknown what counts.
@@ -110,7 +110,7 @@ def check_tier(
 class _Check:
     """One check in progress."""
 
-    def __init__(self, store: ObjectStore, names: Names, reads_records: bool, progress: Progress) -> None:
+    def __init__(self, store: ObjectStore, names: TierNames, reads_records: bool, progress: Progress) -> None:
         self._store = store
         self._names = names
         self._reads_records = reads_records
@@ -179,7 +179,7 @@ class _RangeReader:
     """Reads all records of a range, a segment at a time."""
 
     def __init__(
-        self, store: ObjectStore, names: Names, header: RangeHeader, head: RangeHead, index: bytes
+        self, store: ObjectStore, names: TierNames, header: RangeHeader, head: RangeHead, index: bytes
     ) -> None:
         self._store = store
         self._names = names
@@ -190,7 +190,7 @@ class _RangeReader:
 
     def check(self) -> None:
         """Raise `CorruptFile` for the first thing that is wrong."""
-        blocks: dict[int, list[tuple[QueueRange, int]]] = {}
+        blocks: dict[int, list[tuple[SavedQueue, int]]] = {}
         for queue in self._head.queues:
             for number, block in enumerate(queue.blocks):
                 blocks.setdefault(block.segment, []).append((queue, number))
@@ -210,12 +210,12 @@ class _RangeReader:
             raise CorruptFile(self._name, 0, what)
         self._check_places()
 
-    def _units(self, queue: QueueRange, number: int) -> bytes:
+    def _units(self, queue: SavedQueue, number: int) -> bytes:
         at, size = queue.units_place(number)
         at += self._header.units_at
         return units_of_block(queue, number, self._index[at : at + size], self._name)
 
-    def _check_block(self, queue: QueueRange, number: int, segment: bytes, name: str) -> int:
+    def _check_block(self, queue: SavedQueue, number: int, segment: bytes, name: str) -> int:
         """Compare the records of a block with their units; return how many there are."""
         block = queue.blocks[number]
         units = self._units(queue, number)
@@ -256,7 +256,7 @@ class _RangeReader:
             raise CorruptFile(self._name, 0, what)
 
 
-def _places_in(queue: QueueRange, block: Block, units: bytes) -> Iterator[tuple[int, int, int]]:
+def _places_in(queue: SavedQueue, block: Block, units: bytes) -> Iterator[tuple[int, int, int]]:
     """Yield log offset, size and queue offset of the records of a block."""
     for number, at in enumerate(range(0, len(units), queue.kind.unit_size)):
         position, size = RECORD_PLACE.unpack_from(units, at)

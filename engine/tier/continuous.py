@@ -14,7 +14,7 @@ from typing import NamedTuple
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.errors import EngineError
 from mqgateway.engine.tier.collect import Collector
-from mqgateway.engine.tier.format.names import Names
+from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.local_log import LocalLog, batch_topics_in, classes_in, open_log
 from mqgateway.engine.tier.object_store import ObjectStore
 from mqgateway.engine.tier.saving import TierWriter, WriterFenced
@@ -55,7 +55,7 @@ class ContinuousSaver:
     """The saver of one broker. `open_store` opens its object store when it is needed first."""
 
     def __init__(
-        self, layout: Layout, names: Names, open_store: Callable[[], ObjectStore], clock: Clock
+        self, layout: Layout, names: TierNames, open_store: Callable[[], ObjectStore], clock: Clock
     ) -> None:
         self._layout = layout
         self._names = names

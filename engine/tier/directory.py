@@ -20,7 +20,7 @@ from mqgateway.engine.tier.format.index import (
     decode_head,
     decode_header,
 )
-from mqgateway.engine.tier.format.names import Names
+from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
 from mqgateway.engine.tier.survey import read_epoch
@@ -106,7 +106,7 @@ class SavedRange(NamedTuple):
 class TierDirectory:
     """The ranges of a broker's tier that count, and the history of each queue."""
 
-    def __init__(self, names: Names) -> None:
+    def __init__(self, names: TierNames) -> None:
         self.names = names
         self.ranges: dict[int, SavedRange] = {}
         self._begins: list[int] = []

@@ -19,13 +19,13 @@ from mqgateway.engine.tier.directory import SavedRange, read_head
 from mqgateway.engine.tier.format.index import (
     PLACE,
     QueueKind,
-    QueueRange,
     RangeHead,
+    SavedQueue,
     place_of_page,
     places_of,
     units_of_block,
 )
-from mqgateway.engine.tier.format.names import Names, SegmentName
+from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.format.segment import records_of
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 
@@ -44,13 +44,13 @@ class LoadedHead:
     def __init__(self, found: SavedRange, head: RangeHead) -> None:
         self.range = found
         self.head = head
-        self._queues: dict[tuple[str, int], list[QueueRange]] = {}
+        self._queues: dict[tuple[str, int], list[SavedQueue]] = {}
         for queue in head.queues:
             self._queues.setdefault((queue.topic, queue.queue_id), []).append(queue)
         blocks = sum(len(queue.blocks) for queue in head.queues)
         self.weight = len(head.queues) * _QUEUE_WEIGHT + blocks * _ENTRY_WEIGHT
 
-    def queue(self, topic: str, queue_id: int, offset: int) -> QueueRange | None:
+    def queue(self, topic: str, queue_id: int, offset: int) -> SavedQueue | None:
         """Return the entry of a queue that has an offset; of several the last one, as the others were
         deleted."""
         for found in reversed(self._queues.get((topic, queue_id), [])):
@@ -68,7 +68,7 @@ class LoadedBlock:
 
     __slots__ = ("_bases", "_starts", "_units", "end_offset", "first_offset", "kind", "records")
 
-    def __init__(self, queue: QueueRange, number: int, units: bytes, records: bytes) -> None:
+    def __init__(self, queue: SavedQueue, number: int, units: bytes, records: bytes) -> None:
         blocks = queue.blocks
         self.kind = queue.kind
         self.first_offset = blocks[number].first_offset
@@ -163,7 +163,7 @@ def load_page(store: ObjectStore, loaded: LoadedHead, page: int) -> PlacesPage:
     return PlacesPage(places_of(header, loaded.head, page, store.get_range(name, at, size), name))
 
 
-def run_of(queue: QueueRange, first: int, most: int) -> range:
+def run_of(queue: SavedQueue, first: int, most: int) -> range:
     """Return the numbers of up to `most` blocks from one on that one request loads: they adjoin."""
     blocks, total = queue.blocks, queue.blocks[first].stored_size
     end = first + 1
@@ -181,7 +181,7 @@ def run_of(queue: QueueRange, first: int, most: int) -> range:
 
 
 def load_run(
-    store: ObjectStore, names: Names, loaded: LoadedHead, queue: QueueRange, run: range
+    store: ObjectStore, names: TierNames, loaded: LoadedHead, queue: SavedQueue, run: range
 ) -> list[LoadedBlock | GoneBlock]:
     """Load adjoining blocks of a queue by one request for their units and one for their records.
 
@@ -195,7 +195,7 @@ def load_run(
 
 
 def _load_once(
-    store: ObjectStore, names: Names, loaded: LoadedHead, queue: QueueRange, run: range
+    store: ObjectStore, names: TierNames, loaded: LoadedHead, queue: SavedQueue, run: range
 ) -> list[LoadedBlock | GoneBlock]:
     found, header = loaded.range, loaded.range.header
     first, last = queue.blocks[run[0]], queue.blocks[run[-1]]

@@ -52,7 +52,7 @@ class ObjectStoreUnavailable(ObjectStoreError):
 class ObjectStore(Protocol):
     """Named objects that are written whole and never changed in part.
 
-    Names are parts separated by slashes, see `check_name`. Every verb raises `ObjectStoreUnavailable`.
+    TierNames are parts separated by slashes, see `check_name`. Every verb raises `ObjectStoreUnavailable`.
     """
 
     def create(self, name: str, data: bytes) -> None:

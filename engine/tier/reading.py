@@ -19,8 +19,8 @@ from mqgateway.engine.store.consume_queue import AnyQueue
 from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.store.record import store_timestamp
 from mqgateway.engine.tier.directory import QueueHistory, SavedRange, TierDirectory
-from mqgateway.engine.tier.format.index import QueueRange
-from mqgateway.engine.tier.format.names import Names
+from mqgateway.engine.tier.format.index import SavedQueue
+from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.loading import (
     GoneBlock,
     LoadedBlock,
@@ -49,7 +49,7 @@ class Spot(NamedTuple):
     """A block of a queue, with its number and the entry of the queue in the head of a range."""
 
     head: LoadedHead
-    queue: QueueRange
+    queue: SavedQueue
     number: int
 
     @property
@@ -84,7 +84,7 @@ class TierReading:
     the memory for what was loaded."""
 
     def __init__(
-        self, store: ObjectStore, names: Names, *, worker: Worker, clock: Clock, cache_bytes: int
+        self, store: ObjectStore, names: TierNames, *, worker: Worker, clock: Clock, cache_bytes: int
     ) -> None:
         self._store = store
         self._names = names

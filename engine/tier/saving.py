@@ -20,18 +20,18 @@ from typing import Final
 from mqgateway.engine.errors import StoreError
 from mqgateway.engine.record_batches.crc32c import crc32c
 from mqgateway.engine.tier.collect import CollectedQueue, CollectedRange, Collector
-from mqgateway.engine.tier.format.epochs import Epoch
+from mqgateway.engine.tier.format.epochs import TierEpoch
 from mqgateway.engine.tier.format.index import (
     PLAIN_CODEC,
     Block,
-    QueueRange,
     RangeHead,
     RangeHeader,
+    SavedQueue,
     SegmentEntry,
     encode_index,
     pages_of,
 )
-from mqgateway.engine.tier.format.names import Names, SegmentName
+from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.format.segment import SEGMENT_MAX, segment_header
 from mqgateway.engine.tier.local_log import LocalLog
 from mqgateway.engine.tier.object_store import ObjectExists, ObjectStore
@@ -50,7 +50,7 @@ class WriterFenced(StoreError):
 @dataclass
 class SaveReport:
     """Result of saving. `saved_from` and `saved_to` are log offsets; without a new range the latter is the
-    end of the last one. `epoch` is -1 if none was needed. `cut` are ranges that no longer count, `skipped`
+    end of the last one. `epoch` is -1 if none was needed. `cut_ranges` are those that no longer count, `skipped`
     the bytes between the tier and the log's begin.
     """
 
@@ -63,7 +63,7 @@ class SaveReport:
     left_out: int = 0
     objects: int = 0
     object_bytes: int = 0
-    cut: int = 0
+    cut_ranges: int = 0
     skipped: int = 0
     holes: list[tuple[int, int]] = field(default_factory=list)
 
@@ -74,7 +74,7 @@ class TierWriter:
     """
 
     def __init__(
-        self, store: ObjectStore, names: Names, writer: str, now: int, *, accepts_gap: bool = False
+        self, store: ObjectStore, names: TierNames, writer: str, now: int, *, accepts_gap: bool = False
     ) -> None:
         self._store = store
         self._names = names
@@ -119,9 +119,9 @@ class TierWriter:
                 start,
                 cut,
             )
-        report.cut = cut
+        report.cut_ranges = cut
         number = max(found.epochs, default=0) + 1
-        self._create_epoch(Epoch(number, start, self._writer, self._now, local.path))
+        self._create_epoch(TierEpoch(number, start, self._writer, self._now, local.path))
         self._epoch = report.epoch = number
         return start
 
@@ -161,7 +161,7 @@ class TierWriter:
                 "without them"
             )
 
-    def _create_epoch(self, epoch: Epoch) -> None:
+    def _create_epoch(self, epoch: TierEpoch) -> None:
         name = self._names.epoch(epoch.epoch)
         data = epoch.encode()
         try:
@@ -212,7 +212,7 @@ class TierWriter:
 class _Segments:
     """The segments of a range, written one after the other."""
 
-    def __init__(self, store: ObjectStore, names: Names, epoch: int, begin: int, writer: str) -> None:
+    def __init__(self, store: ObjectStore, names: TierNames, epoch: int, begin: int, writer: str) -> None:
         self._store = store
         self._names = names
         self._name = SegmentName(epoch, begin, 0, 0, writer)
@@ -282,7 +282,7 @@ def _index_of(
     """Return the parts of the index of a range."""
     queues, units_at = [], 0
     for queue in found.queues:
-        entry = QueueRange(
+        entry = SavedQueue(
             queue.topic,
             queue.queue_id,
             queue.kind,

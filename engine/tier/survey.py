@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
-from mqgateway.engine.tier.format.epochs import Epoch, decode_epoch
+from mqgateway.engine.tier.format.epochs import TierEpoch, decode_epoch
 from mqgateway.engine.tier.format.index import HEADER_SIZE, RangeHeader, decode_header
-from mqgateway.engine.tier.format.names import Names, names_in
+from mqgateway.engine.tier.format.names import TierNames, names_in
 from mqgateway.engine.tier.object_store import ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
 
@@ -15,12 +15,12 @@ from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
 class Survey(NamedTuple):
     """The epochs by number, the ranges that count by position, and all ranges."""
 
-    epochs: dict[int, Epoch]
+    epochs: dict[int, TierEpoch]
     ranges: list[RangeKey]
     all_ranges: list[RangeKey]
 
 
-def survey(store: ObjectStore, names: Names) -> Survey:
+def survey(store: ObjectStore, names: TierNames) -> Survey:
     """Return what the tier of a broker has. Raises `CorruptFile`, `ObjectStoreError`."""
     epochs = {}
     for name, size in store.list_from(names.epochs, ""):
@@ -33,9 +33,9 @@ def survey(store: ObjectStore, names: Names) -> Survey:
     return Survey(epochs, ranges_that_count(starts, ranges), ranges)
 
 
-def brokers_in(store: ObjectStore) -> list[Names]:
+def brokers_in(store: ObjectStore) -> list[TierNames]:
     """Return the brokers that have a tier in a store, by cluster and name. Raises `ObjectStoreError`."""
-    found: list[Names] = []
+    found: list[TierNames] = []
     after = ""
     while (name := next((each for each, _ in store.list_from("", after)), None)) is not None:
         names = names_in(name)
@@ -47,7 +47,7 @@ def brokers_in(store: ObjectStore) -> list[Names]:
     return found
 
 
-def read_epoch(store: ObjectStore, names: Names, number: int, size: int) -> Epoch:
+def read_epoch(store: ObjectStore, names: TierNames, number: int, size: int) -> TierEpoch:
     """Read the begin of an epoch. Raises `CorruptFile`, `ObjectStoreError`."""
     name = names.epoch(number)
     epoch = decode_epoch(store.get_range(name, 0, size), name)
@@ -56,7 +56,7 @@ def read_epoch(store: ObjectStore, names: Names, number: int, size: int) -> Epoc
     return epoch
 
 
-def read_header(store: ObjectStore, names: Names, key: RangeKey) -> RangeHeader:
+def read_header(store: ObjectStore, names: TierNames, key: RangeKey) -> RangeHeader:
     """Read the header of a range. Raises `CorruptFile`, `ObjectStoreError`."""
     name = names.range(*key)
     header = decode_header(store.get_range(name, 0, HEADER_SIZE), name)

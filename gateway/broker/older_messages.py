@@ -22,7 +22,7 @@ def tier_of(
     store, as the broker will save to it; nothing is read yet. Raises `ConfigError`."""
     if not store_options.tiered_store_path:
         return None
-    from mqgateway.engine.tier.format.names import Names
+    from mqgateway.engine.tier.format.names import TierNames
     from mqgateway.engine.tier.object_folder import ObjectFolder
     from mqgateway.engine.tier.reading import TierReading
     from mqgateway.gateway.object_stores.opening import open_object_store
@@ -33,7 +33,7 @@ def tier_of(
         worker.run(lambda: store.prepare(clock.millis()), lambda _: None)
     return TierReading(
         store,
-        Names(options.broker_cluster_name, options.broker_name),
+        TierNames(options.broker_cluster_name, options.broker_name),
         worker=worker,
         clock=clock,
         cache_bytes=store_options.tiered_read_cache_bytes,

@@ -28,7 +28,7 @@ from mqgateway.gateway.cli.tier_read import read
 
 if TYPE_CHECKING:
     from mqgateway.engine.tier.checking import TierCheck, TierStatus
-    from mqgateway.engine.tier.format.names import Names
+    from mqgateway.engine.tier.format.names import TierNames
     from mqgateway.engine.tier.object_store import ObjectStore
     from mqgateway.engine.tier.saving import SaveReport
 
@@ -99,7 +99,7 @@ def save(
     from mqgateway.engine.clock import SystemClock
     from mqgateway.engine.real_disk import ReadOnlyDisk
     from mqgateway.engine.tier.collect import Collector
-    from mqgateway.engine.tier.format.names import Names
+    from mqgateway.engine.tier.format.names import TierNames
     from mqgateway.engine.tier.local_log import batch_topics_in, classes_in, open_log
     from mqgateway.engine.tier.saving import TierWriter
     from mqgateway.engine.upkeep.layout import Layout
@@ -109,7 +109,7 @@ def save(
     with errors_reported(as_json), progress_shown(quiet) as advance:
         settings = settings_of(folder, config)
         now, options = SystemClock().millis(), settings.broker
-        names = Names(
+        names = TierNames(
             cluster or options.broker_cluster_name, broker_name or options.broker_name or host_name()
         )
         layout = Layout(ReadOnlyDisk(), settings.store)
@@ -169,7 +169,7 @@ def check(
     sys.exit(1 if any(one.damaged for _, one in found) else 0)
 
 
-def brokers_of(url: str, cluster: str | None, broker: str | None) -> tuple[ObjectStore, list[Names]]:
+def brokers_of(url: str, cluster: str | None, broker: str | None) -> tuple[ObjectStore, list[TierNames]]:
     """Return the store of a URL, and the chosen brokers in it. Raises `StoreError` without any."""
     from mqgateway.engine.errors import StoreError
     from mqgateway.engine.tier.survey import brokers_in
@@ -184,7 +184,7 @@ def brokers_of(url: str, cluster: str | None, broker: str | None) -> tuple[Objec
     return store, chosen
 
 
-def save_as_text(names: Names, report: SaveReport) -> list[str]:
+def save_as_text(names: TierNames, report: SaveReport) -> list[str]:
     """Return the saved range and its figures as lines."""
     title = f"{names.broker} of {names.cluster}"
     if not report.ranges:
@@ -194,9 +194,9 @@ def save_as_text(names: Names, report: SaveReport) -> list[str]:
         f"{report.records:,} records in {report.ranges} ranges, {in_bytes(report.object_bytes)} in "
         f"{report.objects} objects; {report.left_out:,} records of the broker itself were left out",
     ]
-    if report.cut:
+    if report.cut_ranges:
         lines.append(
-            f"{report.cut} ranges no longer count: the log is another one from {report.saved_from} on"
+            f"{report.cut_ranges} ranges no longer count: the log is another one from {report.saved_from} on"
         )
     if report.skipped:
         lines.append(f"{in_bytes(report.skipped)} of the log before were deleted and not saved")
@@ -204,7 +204,7 @@ def save_as_text(names: Names, report: SaveReport) -> list[str]:
     return lines
 
 
-def save_as_json(names: Names, report: SaveReport) -> dict[str, Any]:
+def save_as_json(names: TierNames, report: SaveReport) -> dict[str, Any]:
     """Return the report for JSON; sizes in bytes, `epoch` null if nothing was saved."""
     return {
         "cluster": names.cluster,
@@ -218,13 +218,13 @@ def save_as_json(names: Names, report: SaveReport) -> dict[str, Any]:
         "leftOut": report.left_out,
         "objects": report.objects,
         "objectBytes": report.object_bytes,
-        "cutRanges": report.cut,
+        "cutRanges": report.cut_ranges,
         "skippedBytes": report.skipped,
         "holes": report.holes,
     }
 
 
-def status_as_text(names: Names, status: TierStatus) -> list[str]:
+def status_as_text(names: TierNames, status: TierStatus) -> list[str]:
     """Return what is saved of a broker as lines."""
     lines = [f"{names.broker} of {names.cluster}"]
     if status.saved_to < 0:
@@ -245,7 +245,7 @@ def status_as_text(names: Names, status: TierStatus) -> list[str]:
     return lines
 
 
-def status_as_json(names: Names, status: TierStatus) -> dict[str, Any]:
+def status_as_json(names: TierNames, status: TierStatus) -> dict[str, Any]:
     """Return what is saved of a broker for JSON; offsets and times are null if nothing is."""
     is_saved = status.saved_to >= 0
     return {
@@ -263,7 +263,7 @@ def status_as_json(names: Names, status: TierStatus) -> dict[str, Any]:
     }
 
 
-def check_as_text(names: Names, report: TierCheck) -> list[str]:
+def check_as_text(names: TierNames, report: TierCheck) -> list[str]:
     """Return the findings of a check as lines, errors last."""
     title = f"{names.broker} of {names.cluster}"
     unused = sum(size for _, size in report.unused)
@@ -278,7 +278,7 @@ def check_as_text(names: Names, report: TierCheck) -> list[str]:
     ]
 
 
-def check_as_json(names: Names, report: TierCheck) -> dict[str, Any]:
+def check_as_json(names: TierNames, report: TierCheck) -> dict[str, Any]:
     """Return the findings of a check for JSON."""
     return {
         "cluster": names.cluster,

@@ -19,7 +19,7 @@ from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.real_disk import ReadOnlyDisk
 from mqgateway.engine.tier.continuous import ContinuousSaver, SavingRules
-from mqgateway.engine.tier.format.names import Names
+from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.gateway.cli.settings import BrokerSettings
 from mqgateway.gateway.container.children import Lines, Message, line_of
@@ -45,7 +45,7 @@ def saver_for(first: Message) -> ContinuousSaver:
     options = StoreOptions(store_path_root_dir=first["root"], store_path_commit_log=first["log"])
     clock = SystemClock()
     open_store = partial(_opened, first["url"], clock)
-    names = Names(first["cluster"], first["broker"])
+    names = TierNames(first["cluster"], first["broker"])
     return ContinuousSaver(Layout(ReadOnlyDisk(), options), names, open_store, clock)
 
 

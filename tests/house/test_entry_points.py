@@ -70,6 +70,8 @@ WALL_TIME = {
     "gateway/broker/static_topics/cleaning.py": "the hour of the day at which mapping items may go",
     "gateway/cli/migrate.py": "shown: when a step was taken",
     "gateway/cli/migrate_kafka.py": "shown: when a step was taken",
+    "gateway/broker/admin/health.py": "shown: the age of the oldest message that is not saved",
+    "gateway/cli/tier_saver.py": "which partial objects of a folder are old",
     "gateway/cli/tier.py": "written: when an epoch began; which partial objects of a folder are old",
     "gateway/cli/store_backups.py": "written: when a backup was made, and its name",
     "gateway/cli/perf.py": "shown: how long messages took, by the store timestamps of another process",

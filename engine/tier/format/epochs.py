@@ -18,7 +18,7 @@ VERSION: Final = 1
 OFFSET_MAX: Final = (1 << 63) - 1
 
 
-class Epoch(NamedTuple):
+class TierEpoch(NamedTuple):
     """An epoch: its number, the log offset from which its ranges count, its writer's id (16 hexadecimal
     digits), when it began (ms), and the store that it saves, for people.
     """
@@ -36,7 +36,7 @@ class Epoch(NamedTuple):
         return orjson.dumps({"version": VERSION, "sha256": digest, "epoch": self._asdict()})
 
 
-def decode_epoch(data: bytes, name: str) -> Epoch:
+def decode_epoch(data: bytes, name: str) -> TierEpoch:
     """Parse the object that begins an epoch. Raises `CorruptFile` with the object's name."""
     try:
         found = orjson.loads(data)
@@ -47,7 +47,7 @@ def decode_epoch(data: bytes, name: str) -> Epoch:
         text = orjson.dumps(members, option=orjson.OPT_SORT_KEYS)
         if hashlib.sha256(text).hexdigest() != found["sha256"]:
             raise CorruptFile(name, 0, "the object does not match its digest")
-        epoch = Epoch(**members)
+        epoch = TierEpoch(**members)
     except (orjson.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
         raise CorruptFile(name, 0, f"the object is not the begin of an epoch: {error!r}") from None
     for value, most in ((epoch.epoch, EPOCH_MAX), (epoch.start, OFFSET_MAX), (epoch.created, OFFSET_MAX)):

@@ -129,7 +129,7 @@ class Block(NamedTuple):
     first_time: int
 
 
-class QueueRange(NamedTuple):
+class SavedQueue(NamedTuple):
     """The messages [first_offset, end_offset) of a queue in a range. `units_at` is a position within the
     units of the index; times in ms. Numbers of units begin with 0.
     """
@@ -161,7 +161,7 @@ class RangeHead(NamedTuple):
     segments: tuple[SegmentEntry, ...]
     holes: tuple[tuple[int, int], ...]
     pages: tuple[tuple[int, int], ...]
-    queues: tuple[QueueRange, ...]
+    queues: tuple[SavedQueue, ...]
 
 
 def encode_index(header: RangeHeader, head: RangeHead, units: bytes, places: bytes) -> bytes:
@@ -285,7 +285,7 @@ def decode_head(header: RangeHeader, data: bytes, name: str) -> RangeHead:
     return RangeHead(segments, holes, pages, queues)
 
 
-def _decoded_queue(reader: _Reader, header: RangeHeader, segments: Sequence[SegmentEntry]) -> QueueRange:
+def _decoded_queue(reader: _Reader, header: RangeHeader, segments: Sequence[SegmentEntry]) -> SavedQueue:
     topic = reader.text()
     *fields, count = reader.take(_QUEUE)
     queue_id, number, first, end, units, units_at, first_time, last_time = fields
@@ -308,7 +308,7 @@ def _decoded_queue(reader: _Reader, header: RangeHeader, segments: Sequence[Segm
         raise reader.fail(f"the blocks of queue {queue_id} of {topic} do not have its units")
     if blocks[-1].first_offset >= end:
         raise reader.fail(f"the blocks of queue {queue_id} of {topic} do not have its messages")
-    return QueueRange(
+    return SavedQueue(
         topic, queue_id, kind, first, end, units, units_at, first_time, last_time, tuple(blocks)
     )
 
@@ -329,8 +329,8 @@ def _check_block(
         raise reader.fail("the blocks of a queue are not in order")
 
 
-def units_of_block(queue: QueueRange, block: int, data: bytes, name: str) -> bytes:
-    """Return the units of a block, given their bytes (`QueueRange.units_place`). Raises `CorruptFile`.
+def units_of_block(queue: SavedQueue, block: int, data: bytes, name: str) -> bytes:
+    """Return the units of a block, given their bytes (`SavedQueue.units_place`). Raises `CorruptFile`.
 
     The sizes in them add up to that of the block.
     """

@@ -24,7 +24,7 @@ class SegmentName(NamedTuple):
     writer: str
 
 
-class Names:
+class TierNames:
     """Names of the objects of a broker (its name, which all replicas of a group share) in a cluster."""
 
     def __init__(self, cluster: str, broker: str) -> None:
@@ -69,10 +69,10 @@ class Names:
         return SegmentName(int(epoch), int(begin), int(days), int(number), writer)
 
 
-def names_in(name: str) -> Names | None:
+def names_in(name: str) -> TierNames | None:
     """Return the names of the broker to which an object belongs; None for objects of another kind."""
     parts = name.split("/")
-    names = Names(unquote(parts[0]), unquote(parts[1])) if len(parts) > 1 else None
+    names = TierNames(unquote(parts[0]), unquote(parts[1])) if len(parts) > 1 else None
     return names if names is not None and name.startswith((names.epochs, names.ranges, names.data)) else None
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.tier.checking import check_tier, tier_status
-from mqgateway.engine.tier.format.epochs import Epoch
+from mqgateway.engine.tier.format.epochs import TierEpoch
 from tests.support.engine.store.stores import Bench, batch, message
 from tests.support.engine.tier.memory_objects import MemoryObjects
 from tests.support.engine.tier.saving import NAMES, check, fill, save
@@ -92,7 +92,7 @@ def test_longer_index_is_named(objects: MemoryObjects) -> None:
 
 def test_segments_of_no_range_are_unused(objects: MemoryObjects) -> None:
     end = check(objects).saved_to
-    objects.objects[NAMES.epoch(2)] = Epoch(2, 4096, "00" * 8, 1, "/store").encode()
+    objects.objects[NAMES.epoch(2)] = TierEpoch(2, 4096, "00" * 8, 1, "/store").encode()
     report = check(objects)
     assert (report.ranges, report.saved_to, report.damaged) == (1, 4096, [])
     assert len(report.unused) == 2

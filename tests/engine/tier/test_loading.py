@@ -1,7 +1,7 @@
 import pytest
 
 from mqgateway.engine.tier.directory import TierDirectory
-from mqgateway.engine.tier.format.index import QueueKind, QueueRange
+from mqgateway.engine.tier.format.index import QueueKind, SavedQueue
 from mqgateway.engine.tier.format.names import SegmentName
 from mqgateway.engine.tier.loading import (
     GoneBlock,
@@ -34,7 +34,7 @@ def orders(count: int = 20) -> Bench:
     return bench
 
 
-def of(loaded: LoadedHead, topic: str, offset: int = 0) -> QueueRange:
+def of(loaded: LoadedHead, topic: str, offset: int = 0) -> SavedQueue:
     queue = loaded.queue(topic, 0, offset)
     assert queue is not None
     return queue

@@ -224,7 +224,7 @@ def test_ranges_that_another_log_replaced_are_cut() -> None:
     old, new = forked(30, "old", "new")
     assert save(objects, old, 2).saved_from == first.saved_to
     report = save(objects, new, 3)
-    assert (report.cut > 0, report.saved_from) == (True, first.saved_to)
+    assert (report.cut_ranges > 0, report.saved_from) == (True, first.saved_to)
     assert_whole(objects, new)
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from mqgateway.engine.errors import CorruptFile
-from mqgateway.engine.tier.format.epochs import Epoch
-from mqgateway.engine.tier.format.names import Names
+from mqgateway.engine.tier.format.epochs import TierEpoch
+from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.ranges import RangeKey
 from mqgateway.engine.tier.survey import brokers_in, read_header, survey
 from tests.support.engine.store.stores import Bench
@@ -18,7 +18,7 @@ def test_epochs_and_ranges_are_read() -> None:
     bench.store.stop()
     report = save(objects, bench.disk)
     objects.objects[NAMES.range(1, report.saved_to)] = b"of an old writer"
-    later = Epoch(2, report.saved_to, "00" * 8, 1, "/store")
+    later = TierEpoch(2, report.saved_to, "00" * 8, 1, "/store")
     objects.objects[NAMES.epoch(2)] = later.encode()
     objects.objects[NAMES.epochs + "notes"] = b"of people"
     found = survey(objects, NAMES)
@@ -43,7 +43,7 @@ def test_objects_under_other_names_are_rejected() -> None:
 
 def test_brokers_are_found_by_their_objects() -> None:
     objects = MemoryObjects()
-    expected = [Names("a", "b"), Names("a", "b-2"), Names("a-c", "x.y"), Names("ä/b", ".z")]
+    expected = [TierNames("a", "b"), TierNames("a", "b-2"), TierNames("a-c", "x.y"), TierNames("ä/b", ".z")]
     for names in expected:
         for number in range(3):
             objects.objects[names.epoch(number)] = objects.objects[names.range(1, number)] = b""

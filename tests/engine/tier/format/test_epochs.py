@@ -4,9 +4,9 @@ import orjson
 import pytest
 
 from mqgateway.engine.errors import CorruptFile
-from mqgateway.engine.tier.format.epochs import Epoch, decode_epoch
+from mqgateway.engine.tier.format.epochs import TierEpoch, decode_epoch
 
-EPOCH = Epoch(3, 1 << 33, "00ff00ff00ff00ff", 1_700_000_000_000, "/store")
+EPOCH = TierEpoch(3, 1 << 33, "00ff00ff00ff00ff", 1_700_000_000_000, "/store")
 
 
 def test_decode_inverts_encode() -> None:
@@ -41,6 +41,6 @@ def test_later_version_is_named() -> None:
         EPOCH._replace(writer=5),  # type: ignore[arg-type]
     ],
 )
-def test_impossible_values_are_rejected(epoch: Epoch) -> None:
+def test_impossible_values_are_rejected(epoch: TierEpoch) -> None:
     with pytest.raises(CorruptFile):
         decode_epoch(epoch.encode(), "e")

@@ -16,9 +16,9 @@ from mqgateway.engine.tier.format.index import (
     PLACE,
     Block,
     QueueKind,
-    QueueRange,
     RangeHead,
     RangeHeader,
+    SavedQueue,
     SegmentEntry,
     decode_head,
     decode_header,
@@ -39,7 +39,7 @@ HEAD = RangeHead(
     ((1500, 1510),),
     pages_of(1000, PLACES),
     (
-        QueueRange(
+        SavedQueue(
             "orders",
             0,
             QueueKind.MESSAGES,
@@ -54,7 +54,7 @@ HEAD = RangeHead(
                 Block(0, 236, 80, 80, 0, 0xFEEDBEEF, crc32c(UNITS[40:]), 2, 42, 5002),
             ),
         ),
-        QueueRange(
+        SavedQueue(
             "örders",
             7,
             QueueKind.BATCHES,

@@ -2,10 +2,10 @@
 
 import pytest
 
-from mqgateway.engine.tier.format.names import Names, SegmentName, names_in
+from mqgateway.engine.tier.format.names import SegmentName, TierNames, names_in
 from mqgateway.engine.tier.object_store import check_name
 
-NAMES = Names("DefaultCluster", "broker-a")
+NAMES = TierNames("DefaultCluster", "broker-a")
 SEGMENT = SegmentName(3, 1 << 30, 30, 2, "00ff00ff00ff00ff")
 
 
@@ -55,13 +55,13 @@ def test_names_sort_by_epoch_and_position() -> None:
     ],
 )
 def test_any_name_is_one_part(name: str, escaped: str) -> None:
-    names = Names(name, "b")
+    names = TierNames(name, "b")
     assert names.root == f"{escaped}/b"
     assert check_name(names.epoch(1)) == names.epoch(1)
 
 
 def test_broker_is_known_by_the_name_of_any_object() -> None:
-    names = Names("Ärger/1", ".b")
+    names = TierNames("Ärger/1", ".b")
     for name in (names.epoch(1), names.range(1, 2), names.segment(SEGMENT)):
         found = names_in(name)
         assert found is not None

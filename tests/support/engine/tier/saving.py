@@ -7,7 +7,7 @@ from mqgateway.engine.store.record import decode
 from mqgateway.engine.tier.checking import TierCheck, check_tier
 from mqgateway.engine.tier.collect import Collector
 from mqgateway.engine.tier.format.index import HEADER_SIZE, decode_head, decode_header
-from mqgateway.engine.tier.format.names import Names, SegmentName
+from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.local_log import LocalLog, batch_topics_in, classes_in, open_log
 from mqgateway.engine.tier.object_store import ObjectStore
 from mqgateway.engine.tier.saving import SaveReport, TierWriter
@@ -15,7 +15,7 @@ from mqgateway.engine.tier.survey import survey
 from mqgateway.engine.upkeep.layout import Layout
 from tests.support.engine.store.stores import Bench, message, options
 
-NAMES = Names("DefaultCluster", "broker-a")
+NAMES = TierNames("DefaultCluster", "broker-a")
 NOW = 1_764_000_000_000
 
 

@@ -7,31 +7,31 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT
 from mqgateway.engine.store.consume_queue import UNIT
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.record import store_timestamp
-from mqgateway.engine.tier.format.epochs import Epoch
+from mqgateway.engine.tier.format.epochs import TierEpoch
 from mqgateway.engine.tier.format.index import (
     PLACE,
     Block,
     QueueKind,
-    QueueRange,
     RangeHead,
     RangeHeader,
+    SavedQueue,
     SegmentEntry,
     encode_index,
     pages_of,
 )
-from mqgateway.engine.tier.format.names import Names, SegmentName
+from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.format.segment import segment_header
 from mqgateway.engine.tier.object_store import ObjectStore
 
 WRITER = "0123456789abcdef"
-NAMES = Names("DefaultCluster", "broker-a")
+NAMES = TierNames("DefaultCluster", "broker-a")
 Saved = tuple[int, int, int, int, bytes, bytes]
 """Position, first offset, offset after, store time, unit and record."""
 
 
 def begin_epoch(objects: ObjectStore, epoch: int, start: int) -> None:
     """Create the object of an epoch."""
-    objects.create(NAMES.epoch(epoch), Epoch(epoch, start, WRITER, 0, "/store").encode())
+    objects.create(NAMES.epoch(epoch), TierEpoch(epoch, start, WRITER, 0, "/store").encode())
 
 
 def save(
@@ -39,7 +39,7 @@ def save(
 ) -> None:
     """Save the records [begin, end) of the log. A segment has the blocks of one queue."""
     segments: list[SegmentEntry] = []
-    queues: list[QueueRange] = []
+    queues: list[SavedQueue] = []
     units = b""
     places: list[tuple[int, int, int]] = []
     for topic, ids in sorted(store.queues().items()):
@@ -71,7 +71,7 @@ def save(
             places += [(row[0] - begin, len(queues), number) for number, row in enumerate(rows)]
             times = [row[3] for row in rows]
             queues.append(
-                QueueRange(
+                SavedQueue(
                     topic,
                     queue_id,
                     kind,
