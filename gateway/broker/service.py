@@ -41,7 +41,7 @@ from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.detailed_stats import DetailedStats
 from mqgateway.gateway.broker.draining import Draining
 from mqgateway.gateway.broker.environment import BrokerEnvironment
-from mqgateway.gateway.broker.older_messages import TICK_SECONDS, tier_of
+from mqgateway.gateway.broker.older_messages import TICK_SECONDS, TierOfBroker, tier_of
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.broker.periodic_work import PeriodicWork
 from mqgateway.gateway.broker.replication import slave_tables
@@ -163,7 +163,7 @@ class BrokerService(RemotingService):
             self.port,
             store_options.ha_listen_port or self.port + 1,
             None if is_given else self._new_threads(store_options.cold_read_threads, "reads"),
-            tier_of(options, store_options, clock, tier_worker),
+            tier_of(options, store_options, self._disk, clock, tier_worker),
         )
 
     @property
@@ -259,8 +259,9 @@ class BrokerService(RemotingService):
         """Yield the periodic work besides the ticks, each with its interval in seconds."""
         broker, options = self.broker, self.broker.options
         yield SLOW_TICK_SECONDS, self._slow_tick
-        if broker.environment.tier is not None:
-            yield TICK_SECONDS, broker.environment.tier.tick
+        tier = broker.environment.tier
+        if tier is not None:
+            yield TICK_SECONDS, TierOfBroker(tier, self._disk, broker.store_options, self._worker).tick
         yield slave_tables.TICK_SECONDS, self.group.replication.sync_tables
         yield options.flush_consumer_offset_interval / 1000, broker.pop.persist
         yield broker.store_options.flush_delay_offset_interval / 1000, broker.delays.persist

@@ -21,6 +21,7 @@ from mqgateway.engine.real_disk import ReadOnlyDisk
 from mqgateway.engine.tier.continuous import ContinuousSaver, SavingRules
 from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.upkeep.layout import Layout
+from mqgateway.gateway.broker.older_messages import is_noted
 from mqgateway.gateway.cli.settings import BrokerSettings
 from mqgateway.gateway.container.children import Lines, Message, line_of
 from mqgateway.gateway.object_stores.opening import open_for_writing
@@ -35,6 +36,9 @@ def first_line(settings: BrokerSettings) -> Message:
         "root": settings.store.store_path_root_dir,
         "log": settings.store.store_path_commit_log,
         "url": settings.store.tiered_store_path,
+        "isNew": not is_noted(
+            ReadOnlyDisk(), settings.store.store_path_root_dir, settings.store.tiered_store_path
+        ),
         "cluster": settings.broker.broker_cluster_name,
         "broker": settings.broker.broker_name,
     }
@@ -44,13 +48,13 @@ def saver_for(first: Message) -> ContinuousSaver:
     """Return the saver that the first message describes."""
     options = StoreOptions(store_path_root_dir=first["root"], store_path_commit_log=first["log"])
     clock = SystemClock()
-    open_store = partial(_opened, first["url"], clock)
+    open_store = partial(_opened, first["url"], clock, first["isNew"])
     names = TierNames(first["cluster"], first["broker"])
     return ContinuousSaver(Layout(ReadOnlyDisk(), options), names, open_store, clock)
 
 
-def _opened(url: str, clock: SystemClock) -> Any:
-    return open_for_writing(url, clock.millis())
+def _opened(url: str, clock: SystemClock, is_new: bool) -> Any:
+    return open_for_writing(url, clock.millis(), is_new=is_new)
 
 
 def messages(read: Callable[[], bytes]) -> Iterator[list[Message]]:

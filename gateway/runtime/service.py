@@ -103,8 +103,10 @@ class Service(ABC):
     def _new_threads(
         self, count: int = 1, name: str = "worker", *, is_abandoned: bool = False
     ) -> ThreadWorker:
-        """Return a worker that ends with this service; it has no thread before it has work. See `ThreadWorker`
-        for `is_abandoned`."""
+        """Return a worker that ends with this service; it has no thread before it has work.
+
+        See `ThreadWorker` for `is_abandoned`.
+        """
         reactor = self._runtime.reactor
         threads = ThreadWorker(reactor, count, name, is_abandoned=is_abandoned)  # type: ignore[arg-type]
         self._threads.append(threads)

@@ -19,6 +19,12 @@ def test_folder_is_opened_by_its_url_and_made_by_a_writer(tmp_path: Path) -> Non
     assert store.head("a") == 1 and (tmp_path / "a folder" / "a").is_file()
 
 
+def test_folder_that_has_objects_already_is_not_made_again(tmp_path: Path) -> None:
+    with pytest.raises(ObjectStoreUnavailable, match="is its file system mounted"):
+        open_for_writing((tmp_path / "tier").as_uri(), 0, is_new=False)
+    assert not (tmp_path / "tier").exists()
+
+
 @pytest.mark.parametrize("url", ["s3://bucket", "s3://bucket/a/b?endpoint=http://127.0.0.1:1&region=x"])
 def test_bucket_is_opened_by_its_url(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_REGION", "us-east-1")
