@@ -99,6 +99,7 @@ class MessageStore(StoreReading):
 
     gate: WriteGate | None = None
     """Refuses or redirects puts while the log is written by another broker; None: puts are appended."""
+    _lock: File | None
     was_clean = False
     """True if the previous run stopped cleanly; valid once this one has started."""
 
@@ -119,7 +120,7 @@ class MessageStore(StoreReading):
         older: OlderMessages | None = None,
     ) -> None:
         self._options, self._store_host, self._disk, self._clock = options, store_host, disk, clock
-        self.on_arrivals = on_arrivals
+        self.on_arrivals, self._lock = on_arrivals, None
         self._rest_watchers: list[Callable[[], None]] = []
         self.root = options.store_path_root_dir or os.path.expanduser("~/store")
         memory = total_memory() if memory is None else memory
@@ -170,9 +171,8 @@ class MessageStore(StoreReading):
         self.batches = WholeBatches(self, self._queues, self._writer)
         parts = self._log, self._queues, self._dispatch, self._durability, self._retention
         self.admin = StoreAdministration(self, disk, clock, *parts)
-        self._last_sample = -_SAMPLE_MILLIS
-        self._lock: File | None = None
-        self._is_open, self._refusal, self._held = False, "the store is not started", ""
+        self._is_open, self._held, self._last_sample = False, "", -_SAMPLE_MILLIS
+        self._refusal = "the store is not started"
 
     # Starting and stopping.
 

@@ -173,8 +173,8 @@ class ObjectFolder:
     def _check_marker(self) -> None:
         if not self._disk.exists(f"{self._folder}/{MARKER}"):
             raise ObjectStoreUnavailable(
-                f"the folder {self._folder} is no object store: it has no file {MARKER}; is its file system "
-                "mounted?"
+                f"the folder {self._folder} is not an object store: it has no file {MARKER}; is its file "
+                "system mounted?"
             )
 
     def _unavailable(self, error: OSError) -> ObjectStoreUnavailable:

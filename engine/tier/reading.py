@@ -58,20 +58,6 @@ class Spot(NamedTuple):
         begin = self.head.range.key.begin
         return begin, self.queue.topic, self.queue.queue_id, self.queue.first_offset, self.number
 
-    def is_known(self, position: int) -> bool:
-        """Return True if the ranges of the log before a position are known: they reach it, or they were
-        listed since it was first asked for."""
-        if self.directory is not None and max(self.directory.end_offset, self._listed_for) >= position:
-            return True
-        if position > self._wanted:
-            self._wanted = position
-            self._refresh_at = 0
-        return False
-
-    def has(self, queue: AnyQueue) -> bool:
-        """Return True if it is known that the tier has messages of a queue."""
-        return self.history(queue.topic, queue.queue_id) is not None
-
     @property
     def end_offset(self) -> int:
         """The queue offset after the block."""

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.gateway.cli.examples import examples
+from mqgateway.gateway.cli.later import GroupWithLater
 from mqgateway.gateway.cli.store import (
     JSON,
     QUIET,
@@ -24,7 +25,6 @@ from mqgateway.gateway.cli.store import (
     store_options,
 )
 from mqgateway.gateway.cli.store_reports import in_bytes, in_time
-from mqgateway.gateway.cli.tier_read import read
 
 if TYPE_CHECKING:
     from mqgateway.engine.tier.checking import TierCheck, TierStatus
@@ -46,15 +46,22 @@ Examples:
   mqgateway tier check s3://bucket/mq --broker-name broker-a --indexes-only --json"""
 
 
-@click.group(epilog=examples("mqgateway tier status file:///mnt/archive"))
+READ = {"read": "Print messages of a queue from OFFSET on, one JSON object a line."}
+"""Commands in `tier_read`."""
+
+
+@click.group(
+    cls=GroupWithLater,
+    later=READ,
+    module="tier_read",
+    epilog=examples("mqgateway tier status file:///mnt/archive"),
+)
 def tier() -> None:
     """Save the log of a broker to an object store, and check what is there.
 
     URL is file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.
     """
 
-
-tier.add_command(read)
 
 CLUSTER = click.option("--cluster", metavar="NAME", help="Only this cluster.")
 BROKER = click.option("--broker-name", metavar="NAME", help="Only this broker.")

@@ -30,9 +30,11 @@ def open_object_store(url: str) -> ObjectStore:
 
 
 def open_for_writing(url: str, now: int, *, is_new: bool = True) -> ObjectStore:
-    """Return the store of a URL once it has passed a test. A folder is created if needed, unless it is known
-    to have objects: then it is not mounted. `now` is in ms since the epoch. Raises `ConfigError`, also if the store does not do what a verb says, and
-    `ObjectStoreUnavailable`."""
+    """Return the store of a URL once it has passed a test. `now` is in ms since the epoch.
+
+    A folder is created if needed, unless it `is_new` no longer: then its file system is not mounted. Raises
+    `ConfigError`, also if the store does not do what a verb says, and `ObjectStoreUnavailable`.
+    """
     store = open_object_store(url)
     if isinstance(store, ObjectFolder) and is_new:
         store.prepare(now)

@@ -27,9 +27,9 @@ class ThreadWorker:
     """Worker with up to `threads` threads; with one, work runs in order. `done` is called on the loop's
     thread.
 
-    Threads start when work is submitted. `stop` finishes the submitted work and ends them. A worker whose work
-    may wait long for another server `is_abandoned` by `stop`: `done` is not called any more, and the threads
-    end with their work or with the process.
+    Threads start when work is submitted. `stop` finishes the submitted work and ends them. A worker whose
+    work may wait long for another server `is_abandoned` by `stop`: `done` is not called any more, and the
+    threads end with their work or with the process.
     """
 
     def __init__(

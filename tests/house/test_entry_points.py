@@ -93,6 +93,7 @@ WALL_TIME = {
     "gateway/metrics/pusher.py": "written: when metrics were counted",
     "gateway/mqadmin/main.py": "shown: ages, and what `now` means; written: when messages were born",
     "gateway/remoting/dispatch.py": "written: when a request came",
+    "gateway/broker/older_messages.py": "compared with when files were written",
     "engine/tier/continuous.py": "compared with when messages were stored; written: when an epoch began",
     "engine/store/views/producers.py": "compared with when batches were stored",
     "engine/store/views/transactions.py": "compared with when batches and markers were stored",

@@ -102,7 +102,7 @@ def test_brokers_are_chosen_by_name(place: Place, url: str) -> None:
     ("arguments", "problem"),
     [
         (("status", "ftp://x"), "no object store has the URL"),
-        (("status", "file:///nonexistent-folder"), "is no object store"),
+        (("status", "file:///nonexistent-folder"), "is not an object store"),
         (("save", "/nonexistent-folder", "--to", "file:///tmp/x"), "has no store"),
     ],
 )

@@ -56,7 +56,7 @@ def test_reason_is_given_if_nothing_can_be_read(url: str, tmp_path: Path) -> Non
     missing = run("read", url, "other", 0, 0)
     assert (missing.exit_code, "no messages of queue 0 of topic other" in missing.stderr) == (2, True)
     nowhere = run("read", f"file://{tmp_path}/none", "orders", 0, 0)
-    assert (nowhere.exit_code, "is no object store" in nowhere.stderr) == (2, True)
+    assert (nowhere.exit_code, "is not an object store" in nowhere.stderr) == (2, True)
     epoch = next((tmp_path / "tier").rglob("epochs/*"))
     epoch.write_bytes(b"{}")
     damaged = run("read", url, "orders", 0, 0)

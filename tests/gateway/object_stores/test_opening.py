@@ -13,7 +13,7 @@ def test_folder_is_opened_by_its_url_and_made_by_a_writer(tmp_path: Path) -> Non
     url = (tmp_path / "a folder").as_uri()
     store = open_object_store(url)
     assert isinstance(store, ObjectFolder)
-    with pytest.raises(ObjectStoreUnavailable, match="is no object store"):
+    with pytest.raises(ObjectStoreUnavailable, match="is not an object store"):
         store.head("a")
     open_for_writing(url, 0).create("a", b"1")
     assert store.head("a") == 1 and (tmp_path / "a folder" / "a").is_file()
