@@ -192,15 +192,15 @@ class _RangeReader:
         """Raise `CorruptFile` for the first thing that is wrong."""
         blocks: dict[int, list[tuple[SavedQueue, int]]] = {}
         for queue in self._head.queues:
-            for number, block in enumerate(queue.blocks):
-                blocks.setdefault(block.segment, []).append((queue, number))
+            for index, entry in enumerate(queue.blocks):
+                blocks.setdefault(entry.segment, []).append((queue, index))
         records = 0
-        for number, entry in enumerate(self._head.segments):
+        for number, stored in enumerate(self._head.segments):
             header = self._header
             segment = self._names.segment(
-                SegmentName(header.epoch, header.begin, entry.days, entry.number, header.writer)
+                SegmentName(header.epoch, header.begin, stored.days, stored.number, header.writer)
             )
-            data = self._store.get_range(segment, 0, entry.size)
+            data = self._store.get_range(segment, 0, stored.size)
             if not data.startswith(segment_header(header.writer)):
                 raise CorruptFile(segment, 0, "the segment has another header")
             for queue, block in blocks.get(number, ()):

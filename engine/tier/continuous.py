@@ -122,14 +122,14 @@ class ContinuousSaver:
         return TierWriter(store, self._names, writer, now, accepts_gap=rules.may_lose)
 
     def _oldest(self, local: LocalLog) -> int:
-        begin = max(self._saved_to, local.start)
-        return store_time_at(local.files, begin) if begin < local.limit else 0
+        """Return the store time in ms of the oldest message that is not saved, flushed or not; 0 if all are."""
+        return store_time_at(local.files, max(self._saved_to, local.start))
 
     def _is_due(self, local: LocalLog, rules: SavingRules) -> bool:
         begin = max(self._saved_to, local.start)
         if local.files.start_of(begin) + local.files.file_size <= local.limit:
             return True
-        oldest = self._oldest(local)
+        oldest = self._oldest(local) if begin < local.limit else 0
         return bool(oldest) and self._clock.millis() - oldest >= rules.range_millis
 
     def _save_range(self, local: LocalLog, rules: SavingRules, store: ObjectStore) -> None:

@@ -25,7 +25,8 @@ def start_saver(
     from mqgateway.gateway.container.children import launcher
     from mqgateway.gateway.tiering.saver import TierSaver
 
-    launch = launcher(runtime.reactor, child_command("tier_saver"), child_environment(os.environ))
+    command, environment = child_command("tier_saver"), child_environment(os.environ)
+    launch = launcher(runtime.reactor, command, environment)  # type: ignore[arg-type]
     saver = TierSaver(broker.broker, first_line(settings), launch, schedule)
     saver.start()
     return saver

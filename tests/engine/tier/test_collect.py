@@ -8,6 +8,7 @@ from mqgateway.engine.store.consume_queue import UNIT
 from mqgateway.engine.tier import collect
 from mqgateway.engine.tier.collect import CollectedQueue, CollectedRange
 from mqgateway.engine.tier.format.index import PLACE, QueueKind
+from mqgateway.engine.tier.format.segment import BLOCK_MAX
 from tests.support.engine.store.stores import ROOT, Bench, batch, message
 from tests.support.engine.tier.saving import collector_of, fill, local_log
 from tests.support.engine.upkeep.damage import LOG, change
@@ -152,11 +153,11 @@ def test_blocks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_record_larger_than_a_block_is_one_alone() -> None:
     queue = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5)
-    for offset, size in ((5, 10), (6, collect.BLOCK_MAX + 1), (7, 10)):
+    for offset, size in ((5, 10), (6, BLOCK_MAX + 1), (7, 10)):
         queue.add(offset, 1, UNIT.pack(offset, size, 0), size, 100 - offset)
     assert [(start.first_offset, start.size) for start in queue.blocks] == [
         (5, 10),
-        (6, collect.BLOCK_MAX + 1),
+        (6, BLOCK_MAX + 1),
         (7, 10),
     ]
     assert (queue.first_time, queue.last_time, queue.end_offset) == (93, 95, 8)

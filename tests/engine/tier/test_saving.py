@@ -206,7 +206,7 @@ def test_writer_stops_once_a_later_epoch_has_begun(disk: Disk) -> None:
 
 def forked(shared: int, *texts: str) -> list[Disk]:
     """Return stores whose logs are the same for some messages, and part then."""
-    found = []
+    found: list[Disk] = []
     for text in texts:
         bench = Bench()
         fill(bench, shared)

@@ -33,7 +33,8 @@ def first(place: Place, url: str) -> dict[str, object]:
 
 def answers(*reads: bytes) -> list[dict[str, object]]:
     """Return what the process answers to these reads of its input."""
-    waiting, written = [*reads, b""], []
+    waiting = [*reads, b""]
+    written: list[bytes] = []
     serve(lambda: waiting.pop(0), written.append, lambda: False)
     return [json.loads(line) for line in written]
 

@@ -34,7 +34,7 @@ def test_parsing_inverts_naming() -> None:
     ],
 )
 def test_other_objects_have_no_parts(name: str) -> None:
-    assert NAMES.epoch_of(name) is NAMES.range_of(name) is NAMES.segment_of(name) is None
+    assert (NAMES.epoch_of(name), NAMES.range_of(name), NAMES.segment_of(name)) == (None, None, None)
 
 
 def test_names_sort_by_epoch_and_position() -> None:
