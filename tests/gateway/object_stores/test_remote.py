@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def proxy(server: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultProxy]:
     for name, value in CREDENTIALS.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(remote, "RETRY_TIMEOUT", timedelta(seconds=1))
+    monkeypatch.setattr(remote, "RETRY_TIMEOUT", timedelta(seconds=0.3))
     found = FaultProxy(server)
     yield found
     found.stop()
