@@ -122,7 +122,8 @@ class ContinuousSaver:
         return TierWriter(store, self._names, writer, now, accepts_gap=rules.may_lose)
 
     def _oldest(self, local: LocalLog) -> int:
-        """Return the store time in ms of the oldest message that is not saved, flushed or not; 0 if all are."""
+        """Return the store time in ms of the oldest message that is not saved, flushed or not; 0 if all are
+        saved."""
         return store_time_at(local.files, max(self._saved_to, local.start))
 
     def _is_due(self, local: LocalLog, rules: SavingRules) -> bool:

@@ -50,8 +50,8 @@ class WriterFenced(StoreError):
 @dataclass
 class SaveReport:
     """Result of saving. `saved_from` and `saved_to` are log offsets; without a new range the latter is the
-    end of the last one. `epoch` is -1 if none was needed. `cut_ranges` are those that no longer count, `skipped`
-    the bytes between the tier and the log's begin.
+    end of the last one. `epoch` is -1 if none was needed. `cut_ranges` are those that no longer count,
+    `skipped` the bytes between the tier and the log's begin.
     """
 
     epoch: int = -1
