@@ -9,8 +9,9 @@ found. Records stay in the log; for each queue there are the units, which locate
 from __future__ import annotations
 
 from collections.abc import Callable, Container
+from dataclasses import dataclass
 from itertools import islice
-from typing import Final, NamedTuple
+from typing import Final
 
 from mqgateway.engine.message import SysFlag, parse_properties, tags_code
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, NOT_COMPACTED
@@ -32,7 +33,8 @@ Advance = Callable[[int, int], None]
 """Called at times with the bytes read and the bytes to read."""
 
 
-class BlockStart(NamedTuple):
+@dataclass(slots=True)
+class BlockStart:
     """First unit, first message and its store time (ms) of a block, and the bytes of its records."""
 
     first_unit: int
@@ -66,7 +68,7 @@ class CollectedQueue:
         if not self.blocks or self.blocks[-1].size + size > BLOCK_MAX:
             self.blocks.append(BlockStart(self.count, offset, time, size))
         else:
-            self.blocks[-1] = self.blocks[-1]._replace(size=self.blocks[-1].size + size)
+            self.blocks[-1].size += size
         self.first_time = min(self.first_time, time) if self.count else time
         self.last_time = max(self.last_time, time)
         self.units += unit
