@@ -169,6 +169,13 @@ class Disk(Protocol):
         """Return a disk for the same files that only reads: they need not be writable."""
 
 
+class LinkingDisk(Disk, Protocol):
+    """A disk on which files may have several names."""
+
+    def link(self, old: str, new: str) -> None:
+        """Create a hard link. Raises `OSError`, as across file systems."""
+
+
 def make_directories(disk: Disk, path: str) -> None:
     """Create a directory and missing parents durably: they survive a power cut."""
     missing = []

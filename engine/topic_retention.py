@@ -17,6 +17,7 @@ from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.cold_reading import read_in_steps
 from mqgateway.engine.store.message_store import ColdRead, MessageStore, PutStatus
+from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.tables.retention import RetentionLimits, limits_of
 from mqgateway.engine.tables.topics import TopicConfig
 
@@ -98,12 +99,16 @@ class TopicRetention:
         start = 0
         if limits.millis is not None:
             since = min(self._clock.millis(), store.steady.now()) - limits.millis
-            start = yield from self._reading(
-                lambda may_wait: _start_by_time(store, topic, queue_id, since, may_wait)
-            )
+            try:
+                start = yield from self._reading(
+                    lambda may_wait: _start_by_time(store, topic, queue_id, since, may_wait)
+                )
+            except NothingYet:  # looked for again in the next round
+                return True
         if limits.size is not None:
             kept = yield from store.sizes.start_for(topic, queue_id, limits.size, self._reading)
-            start = max(start, kept)
+            if kept > store.local_min_offset(topic, queue_id):  # else older messages are not counted
+                start = max(start, kept)
         before = store.min_offset(topic, queue_id)
         start = min(start, store.readable_end(topic, queue_id))
         if start <= before:

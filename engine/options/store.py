@@ -13,6 +13,7 @@ from mqgateway.engine.options.option import LONG_MAX, Effect, option
 from mqgateway.engine.options.option_set import Options
 from mqgateway.engine.options.reasons import NO_ROCKSDB, OWN_WAY
 from mqgateway.engine.options.replication import ReplicationOptions
+from mqgateway.engine.options.tiered import TieredOptions
 from mqgateway.engine.options.timers import TimerOptions
 
 
@@ -379,6 +380,7 @@ class StoreOptions(
     LmqOptions,
     IdempotentProducerOptions,
     ReadOptions,
+    TieredOptions,
     RetentionOptions,
     FlushOptions,
     PathOptions,

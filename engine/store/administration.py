@@ -19,6 +19,7 @@ from mqgateway.engine.store.flush import LogFlusher
 from mqgateway.engine.store.log import Log, oldest_store_time, record_at
 from mqgateway.engine.store.record import properties_of
 from mqgateway.engine.store.retention import Retention
+from mqgateway.engine.store.saved_log import SavedLog
 from mqgateway.engine.store.statistics import Statistics, disk_figures, in_words
 
 log = logging.getLogger(__name__)
@@ -73,6 +74,11 @@ class StoreAdministration:
         self._dispatch = dispatch
         self._durability = durability
         self._retention = retention
+
+    @property
+    def saved(self) -> SavedLog:
+        """Progress of saving the log to an object store."""
+        return self._retention.saved
 
     def watch_syncs(self, callback: Callable[[float, int], None]) -> None:
         """Call back with the duration of each sync of the log in seconds, and the bytes it covered."""

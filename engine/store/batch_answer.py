@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue, BatchUnit
+from mqgateway.engine.store.batch_consume_queue import BatchUnit
 from mqgateway.engine.store.expansion import PROMPT_MAX, RECORD_WORK, Expansion, holds_record_batch
 from mqgateway.engine.store.log import ENDLESS
 from mqgateway.engine.store.properties_text import PropertiesText
@@ -134,9 +134,10 @@ class BatchAnswer:
         self._bytes += len(record)
         self._last = position
 
-    def result(self, queue: BatchConsumeQueue, log_end: int, fresh: int) -> GetResult:
-        """Return the answer, for a log with that end and so many bytes of fresh records."""
-        low, high, offsets = queue.min_offset, queue.max_offset, self._offsets
+    def result(self, low: int, high: int, log_end: int, fresh: int) -> GetResult:
+        """Return the answer, for a queue with these ends, and a log with that end and so many bytes of fresh
+        records."""
+        offsets = self._offsets
         if not offsets:
             status = GetStatus.MESSAGE_WAS_REMOVING if self._is_removed else GetStatus.NO_MATCHED_MESSAGE
             return GetResult(status, self.next_offset, low, high)

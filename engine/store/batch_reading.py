@@ -85,7 +85,7 @@ class BatchReading:
             window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
         if is_compacted:
             self.compacted.fill(queue, offset, end, window, answer, self._may_wait)
-            return answer.result(queue, self._log.end_offset, fresh)
+            return answer.result(queue.min_offset, queue.max_offset, self._log.end_offset, fresh)
         while answer.passed < window and not answer.is_full:
             together = min(window - answer.passed, TOGETHER)
             units = self._before(queue, answer.number, together, end, most, most_bytes)
@@ -101,7 +101,7 @@ class BatchReading:
         if not answer.has_passed:
             return outside(offset, queue.min_offset, offset)
         queue.remember(answer.next_offset, answer.number)
-        return answer.result(queue, self._log.end_offset, fresh)
+        return answer.result(queue.min_offset, queue.max_offset, self._log.end_offset, fresh)
 
     def records(
         self, queue: BatchConsumeQueue, offset: int, end: int, max_count: int, max_bytes: int

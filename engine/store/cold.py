@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Final
 
+from mypy_extensions import mypyc_attr
+
 from mqgateway.engine.disk import File
 from mqgateway.engine.worker import Worker
 
@@ -25,6 +27,7 @@ _RECORD_MAX: Final = 16 << 20
 """Maximum of bytes to read of a record whose size is known only from its own header, which may be damaged."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ColdRead(Exception):
     """Bytes are not in memory. `position` is that of the first of them, in the log or a queue's files."""
 

@@ -19,7 +19,8 @@ from mqgateway.engine.store.results import GetResult, GetStatus
 
 TOGETHER: Final = 32
 """Records that are taken together for an answer."""
-_BORN: Final = struct.Struct(">40xq")
+BORN: Final = struct.Struct(">40xq")
+"""The beginning of a record, with its born timestamp."""
 Key = tuple[str, int]
 """Topic and queue id."""
 
@@ -110,7 +111,7 @@ class CompactedReading:
         part, times, next_offset = self.of(queue), list[tuple[int, int]](), offset
         for record in islice(part.records(offset, may_wait), most):
             unit = unit_of(record)
-            times.append((unit.base_offset, _BORN.unpack_from(record)[0]))
+            times.append((unit.base_offset, BORN.unpack_from(record)[0]))
             next_offset = unit.end_offset
         return times, next_offset if len(times) == most else part.end
 

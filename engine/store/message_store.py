@@ -46,6 +46,7 @@ from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.large_batch import LargeBatch
 from mqgateway.engine.store.log import Agreement, Log
+from mqgateway.engine.store.older_messages import OlderMessages
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.raw_log import RawLog
 from mqgateway.engine.store.recovery import StoreRecovery
@@ -96,10 +97,12 @@ _SAMPLE_MILLIS: Final = 1000
 class MessageStore(StoreReading):
     """One broker's messages. Only `start` and `cut` raise for a disk fault; other methods report it by
     statuses and remarks. The messages are in `commit_log`, by default the one of the settings, in the
-    directory `root`. `removals` delete old files; a given `commit_log` was made with the same."""
+    directory `root`. `removals` delete old files; a given `commit_log` was made with the same. `older` has
+    what the log has deleted."""
 
     gate: WriteGate | None = None
     """Refuses or redirects puts while the log is written by another broker; None: puts are appended."""
+    _lock: File | None
     was_clean = False
     """True if the previous run stopped cleanly; valid once this one has started."""
 
@@ -118,9 +121,10 @@ class MessageStore(StoreReading):
         commit_log: Log | None = None,
         removals: Removals | None = None,
         views: Sequence[View] = (),
+        older: OlderMessages | None = None,
     ) -> None:
         self._options, self._store_host, self._disk, self._clock = options, store_host, disk, clock
-        self.on_arrivals = on_arrivals
+        self.on_arrivals, self._lock = on_arrivals, None
         self._rest_watchers: list[Callable[[], None]] = []
         self.root = options.store_path_root_dir or os.path.expanduser("~/store")
         memory = total_memory() if memory is None else memory
@@ -136,12 +140,13 @@ class MessageStore(StoreReading):
             self._index = Index(disk, f"{self.root}/index", slots, entries, remove)
         self._checkpoint = Checkpoint(disk, f"{self.root}/checkpoint")
         self.producers = ProducersView(options, disk, clock, self.root)
-        self.transactions = TransactionsView(options, disk, clock, self.root, self._queues)
+        self.transactions = TransactionsView(options, disk, clock, self.root, self._queues, older)
         self.compacted_parts = CompactedPartsView(
             disk, self.root, self._queues, lambda queue: self._reader.readable_end(queue)
         )
         of_store = options, disk, self.root, self._queues, self._index, self._aside
-        self._views = views_of(*of_store, self.producers, self.transactions, self.compacted_parts, views)
+        of_kafka = self.producers, self.transactions, self.compacted_parts
+        self._views = views_of(*of_store, *of_kafka, views, older is not None)
         self._dispatch = Dispatch(self._views)
         self._durability = LogFlusher(
             options,
@@ -163,16 +168,15 @@ class MessageStore(StoreReading):
         inspection = Inspection(self._log, options.check_crc_on_read)
         statistics = Statistics(clock.millis(), elapsed_millis(clock))
         of_log = options, clock, self._log, self._queues, self._index, self._views, inspection, statistics
-        super().__init__(*of_log, memory, self._aside, self.transactions, self.compacted_parts.reading)
+        super().__init__(*of_log, memory, self._aside, self.transactions, self.compacted_parts.reading, older)
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )
         self.batches = WholeBatches(self, self._queues, self._writer)
         parts = self._log, self._queues, self._dispatch, self._durability, self._retention
         self.admin = StoreAdministration(self, disk, clock, *parts)
-        self._last_sample = -_SAMPLE_MILLIS
-        self._lock: File | None = None
-        self._is_open, self._refusal, self._held = False, "the store is not started", ""
+        self._is_open, self._held, self._last_sample = False, "", -_SAMPLE_MILLIS
+        self._refusal = "the store is not started"
 
     def compact_with(self, compaction: Compacted) -> None:
         """Keep and read compacted topics by `compaction`, which reads this store; to be called before
@@ -363,7 +367,7 @@ class MessageStore(StoreReading):
         if self.gate is not None:
             return self.gate.refused()
         queue = self._queues.get(topic, queue_id)
-        if queue is None or not queue.min_offset < offset <= queue.max_offset:
+        if queue is None or not self.min_offset(topic, queue_id) < offset <= queue.max_offset:
             return None
         properties, now = properties_of_marker(topic, queue_id, offset), self._clock.millis()
         prepared = SysFlag.TRANSACTION_PREPARED  # so that it enters no queue

@@ -9,6 +9,7 @@ from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.compacted_reading import CompactedReading
 from mqgateway.engine.store.consume_queue import UNIT, UNIT_SIZE, AnyQueue, ConsumeQueues
 from mqgateway.engine.store.log import Log, agreed_limit
+from mqgateway.engine.store.older_reading import OlderReading
 from mqgateway.engine.store.results import RecordSpan
 
 TOGETHER: Final = 32
@@ -27,10 +28,13 @@ class RecordTime(NamedTuple):
 class RecordTimes:
     """Reads the times of the records of one store."""
 
-    def __init__(self, log: Log, queues: ConsumeQueues, compacted: CompactedReading) -> None:
+    def __init__(
+        self, log: Log, queues: ConsumeQueues, compacted: CompactedReading, older: OlderReading | None
+    ) -> None:
         self._log = log
         self._queues = queues
         self._compacted = compacted
+        self._older = older
 
     def read(
         self, topic: str, queue_id: int, offset: int, end: int, *, may_wait: bool = True
@@ -38,11 +42,14 @@ class RecordTimes:
         """Return the times of some records, from the one with the message at `offset` on and before `end`,
         and the offset to read next, `end` after the last. Records that are gone are left out.
 
-        See `MessageStore.get` for `may_wait`.
+        See `MessageStore.get` for `may_wait`. Raises `NothingYet`.
         """
         queue = self._queues.get(topic, queue_id)
         if queue is None or offset >= end:
             return [], end
+        if self._older is not None and self._older.covers(queue, offset):
+            born, after = self._older.born_timestamps(queue, offset, TOGETHER, may_wait)
+            return [RecordTime(*each) for each in born if each[0] < end], min(after, end)
         if isinstance(queue, BatchConsumeQueue) and offset < queue.compacted_end:
             born, after = self._compacted.born_timestamps(queue, offset, TOGETHER, may_wait)
             return [RecordTime(*each) for each in born if each[0] < end], min(after, end)

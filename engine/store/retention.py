@@ -3,8 +3,9 @@
 A commit log file, never the last, may be deleted when its last write is more than fileReservedTime ago: at
 the hours of deleteWhen, when a disk is used above diskMaxUsedSpaceRatio, or on an administrator's request.
 Above diskSpaceCleanForciblyRatio files of any age are deleted with cleanFileForciblyEnable, except those that
-contain the newest cleanForciblyKeepSize of the log, and those that a view needs are deleted only then. Each
-check finds at most deleteFileBatchMax. They are deleted one by one, deleteCommitLogFilesInterval apart.
+contain the newest cleanForciblyKeepSize of the log, and those that a view needs are deleted only then. With
+tieredStorePath a file is deleted only once it is saved, unless tieredMayLose is set. Each check finds at most
+deleteFileBatchMax. They are deleted one by one, deleteCommitLogFilesInterval apart.
 Consume queue and index files follow the log.
 RocketMQ: `DefaultMessageStore.CleanCommitLogService`, `CleanConsumeQueueService`.
 
@@ -25,6 +26,7 @@ from mqgateway.engine.steady_clock import SteadyClock
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.log import ENDLESS, Log
 from mqgateway.engine.store.removal import Removals
+from mqgateway.engine.store.saved_log import SavedLog
 from mqgateway.engine.store.statistics import in_words
 from mqgateway.engine.store.views.view import View
 
@@ -45,7 +47,8 @@ SWEEP_SECONDS = 0.005
 class Retention:
     """Measures the disks, checks every cleanResourceInterval, and then deletes one file at a time.
 
-    `disk_full` is empty or the reason why nothing can be stored.
+    `disk_full` is empty or the reason why nothing can be stored. `saved` is how far the log is saved
+    elsewhere.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Retention:
         self._directories = (commit_log.files.directory, queue_directory)
         self._views = views
         self._removals = removals
+        self.saved = SavedLog(options)
         self._last_look: int | None = None
         self._last_measure = 0
         self._to_delete = 0
@@ -153,8 +157,10 @@ class Retention:
         most, kept = self._options.delete_file_batch_max, self._options.clean_forcibly_keep_size
         count = 0
         starts, file_size = self._log.files.starts, self._log.files.file_size
-        needed_from = self._needed_from()
+        needed_from, kept_from = self._needed_from(), self.saved.kept_from
         for start in starts[:-1][:most]:
+            if start + file_size > kept_from:
+                break
             by_force = forced and starts[-1] - start - file_size >= kept
             if not by_force and (self._written(start) > oldest_kept or start + file_size > needed_from):
                 break
@@ -181,8 +187,8 @@ class Retention:
         if self._removals.is_hanging(files.directory) or len(files.starts) < 2:
             self._to_delete = 0
             return
-        if files.starts[1] > min(self._log.flushed_offset, self._log.confirm_offset):
-            return  # a start after a power cut could find it again, incomplete
+        if files.starts[1] > min(self._log.flushed_offset, self._log.confirm_offset, self.saved.kept_from):
+            return  # a start after a power cut could find it again, incomplete; or it is not saved any more
         self._to_delete -= 1
         self._log.drop_first_file()
 

@@ -21,6 +21,8 @@ from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import INDEX_TAG, KeyQuery
 from mqgateway.engine.store.log import Log, oldest_store_time, record_at
+from mqgateway.engine.store.older_messages import OlderMessages
+from mqgateway.engine.store.older_reading import OlderReading
 from mqgateway.engine.store.queue_sizes import QueueSizes
 from mqgateway.engine.store.reader import QueueReader
 from mqgateway.engine.store.record import decode, decode_all, properties_of
@@ -63,6 +65,7 @@ class StoreReading:
         aside: Worker,
         transactions: TransactionsView,
         compacted: CompactedReading,
+        older: OlderMessages | None,
     ) -> None:
         self._options = options
         self._clock = clock
@@ -75,7 +78,8 @@ class StoreReading:
         of_log = options, commit_log, inspection, self._expansion, memory
         self._reader = QueueReader(*of_log, True, views, compacted)
         self._prompt_reader = QueueReader(*of_log, False, views, compacted)
-        self.record_times = RecordTimes(commit_log, queues, compacted)
+        self._older = None if older is None else OlderReading(options, commit_log, self._expansion, older)
+        self.record_times = RecordTimes(commit_log, queues, compacted, self._older)
         self.sizes = QueueSizes(queues, compacted)
         self._key_query = KeyQuery(options, clock, index, commit_log, self._record_at)
 
@@ -106,6 +110,10 @@ class StoreReading:
         try:
             if self.compaction is not None and self.compaction.covers(topic):
                 return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept, limits)
+            if self._older is not None and queue is not None and self._older.covers(queue, offset):
+                return self._get_older(
+                    self._older, queue, offset, max_count, max_bytes, accept, limits, may_wait, whole
+                )
             # A unit that is still in memory has a record that was just written.
             is_fresh = isinstance(queue, ConsumeQueue) and offset >= queue.tail_start
             reader = self._reader_that(may_wait or is_fresh)
@@ -117,6 +125,27 @@ class StoreReading:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             assert queue is not None
             result = GetResult(GetStatus.OFFSET_FOUND_NULL, offset, queue.min_offset, queue.max_offset)
+        self.statistics.get(len(result.queue_offsets), self._clock.monotonic() - began)
+        return result
+
+    def _get_older(
+        self,
+        older: OlderReading,
+        queue: AnyQueue,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+        limits: TransferLimits,
+        may_wait: bool,
+        whole: bool,
+    ) -> GetResult:
+        """Return messages that the local log has no longer; see `get`."""
+        began = self._clock.monotonic()
+        if whole and isinstance(queue, BatchConsumeQueue):
+            result = older.get_whole(queue, offset, max_count, max_bytes, may_wait)
+        else:
+            result = older.get(queue, offset, max_count, max_bytes, accept, limits, may_wait)
         self.statistics.get(len(result.queue_offsets), self._clock.monotonic() - began)
         return result
 
@@ -157,6 +186,8 @@ class StoreReading:
             return None
 
     def _record_at(self, physical_offset: int, may_wait: bool) -> bytes | None:
+        if self._older is not None and physical_offset < self._log.min_offset:
+            return self._older.record_at(physical_offset, may_wait)
         try:
             record = record_at(self._log, physical_offset, may_wait)
         except ColdRead:
@@ -251,7 +282,14 @@ class StoreReading:
         return {queue_id: queue.max_offset for queue_id, queue in self._queues.table.get(topic, {}).items()}
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """Return the offset of the oldest message of a queue that is still there; 0 for an unknown one."""
+        """Return the offset of the oldest message of a queue that can be read; 0 for an unknown one."""
+        queue = self._queues.get(topic, queue_id)
+        if queue is None:
+            return 0
+        return queue.min_offset if self._older is None else self._older.min_offset(queue)
+
+    def local_min_offset(self, topic: str, queue_id: int) -> int:
+        """Return the offset of the oldest message of a queue in the local log; 0 for an unknown one."""
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
@@ -271,13 +309,24 @@ class StoreReading:
         self, topic: str, queue_id: int, ms: int, upper: bool = False, may_wait: bool = True
     ) -> int:
         """First offset stored at or after a time in ms, or with `upper` the last at or before it; 0 for an
-        unknown queue. Standard: `getOffsetInQueueByTime` with BoundaryType LOWER or UPPER."""
-        queue = self._queues.get(topic, queue_id)
-        return 0 if queue is None else self._reader_that(may_wait).offset_by_time(queue, ms, upper)
+        unknown queue. Standard: `getOffsetInQueueByTime` with BoundaryType LOWER or UPPER. Raises `ColdRead`
+        unless `may_wait`, and `NothingYet`."""
+        queue, reader = self._queues.get(topic, queue_id), self._reader_that(may_wait)
+        if queue is None:
+            return 0
+        older = None if self._older is None else self._older.offset_by_time(queue, ms, upper, may_wait)
+        if older is not None:
+            return older
+        found, first = reader.offset_by_time(queue, ms, upper), self.min_offset(topic, queue_id)
+        if upper and found == queue.min_offset > first and reader.store_time(queue, found) > ms:
+            return found - 1  # the last one that the local log has no longer
+        return found
 
     def store_time(self, topic: str, queue_id: int, offset: int, may_wait: bool = True) -> int:
         """When a message was stored, in ms; -1 when it is not there."""
         queue = self._queues.get(topic, queue_id)
+        if queue is not None and self._older is not None and self._older.covers(queue, offset):
+            return self._older.store_time(queue, offset, may_wait)
         return -1 if queue is None else self._reader_that(may_wait).store_time(queue, offset)
 
     def earliest_store_time(self) -> int:

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from mqgateway.engine.disk import make_directories
+from mqgateway.engine.disk import LinkingDisk, make_directories
 from mqgateway.engine.errors import CorruptFile, StoreError, StoreUnavailable
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, BATCH_UNIT_SIZE
@@ -40,7 +40,6 @@ from mqgateway.engine.upkeep.manifest import (
     PARTIAL,
     STORE,
     KeptFile,
-    LinkingDisk,
     Manifest,
     Shapes,
     backups,

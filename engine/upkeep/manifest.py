@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -26,13 +26,6 @@ VERSION = 1
 MANIFEST = "manifest.json"
 STORE = "store"
 PARTIAL = ".partial"
-
-
-class LinkingDisk(Disk, Protocol):
-    """A disk on which files may have several names."""
-
-    def link(self, old: str, new: str) -> None:
-        """Create a hard link. Raises `OSError`, as across file systems."""
 
 
 class KeptFile(NamedTuple):

@@ -182,6 +182,7 @@ def _store(
         aside=environment.reader,
         commit_log=commit_log,
         removals=removals,
+        older=environment.tier,
     )
     if not role.is_master:
         store.gate = closed_gate(role.state.kind)

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.older_messages import NothingYet
+from mqgateway.gateway.broker.errors import OperationError, Reason
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.broker import Broker
@@ -28,12 +30,19 @@ def reading(
     """Return the result of `attempt(rounds)`, repeated until it succeeds; a Deferred after a cold read.
 
     The argument is the number of loads left. As long as it is not 0, the attempt may not wait for the disk
-    and raises `ColdRead`.
+    and raises `ColdRead`. Raises `OperationError` for older messages that cannot be read now.
     """
     try:
         return attempt(rounds)
     except ColdRead as cold:
         return once_brought(broker, cold, attempt, rounds - 1)
+    except NothingYet as missing:
+        raise busy(missing) from None
+
+
+def busy(missing: NothingYet) -> OperationError:
+    """Return the refusal of a request for older messages that cannot be read now."""
+    return OperationError(Reason.SYSTEM_BUSY, str(missing))
 
 
 def once_brought(

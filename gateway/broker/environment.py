@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
@@ -12,11 +13,15 @@ from mqgateway.engine.message import pack_host
 from mqgateway.engine.options import BrokerOptions, StoreOptions
 from mqgateway.engine.worker import Worker
 
+if TYPE_CHECKING:
+    from mqgateway.engine.tier.reading import TierReading
+
 
 @dataclass(frozen=True, eq=False)
 class BrokerEnvironment:
     """Settings, resources and addresses of one broker.
 
+    `tier` has messages that the log has deleted, if they are kept in an object store.
     `reader` does work that would block other users of `worker`: it reads cold data; None reads on the event
     loop. Clients connect to `port`, slaves to `ha_port`. Raises `OSError` if the host name in `brokerIP1`
     does not resolve.
@@ -30,6 +35,7 @@ class BrokerEnvironment:
     port: int
     ha_port: int
     reader: Worker | None = None
+    tier: TierReading | None = None
     store_host: bytes = field(init=False)
     """The broker's address in the form of records."""
 

@@ -28,6 +28,7 @@ from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.store.scan import logged
 from mqgateway.engine.tables import broadcasts
+from mqgateway.engine.worker import Worker
 from mqgateway.gateway.access.plain import migration
 from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, AclRulesKeeper
 from mqgateway.gateway.access.plain.settings import check_plain_settings
@@ -40,6 +41,7 @@ from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.detailed_stats import DetailedStats
 from mqgateway.gateway.broker.draining import Draining
 from mqgateway.gateway.broker.environment import BrokerEnvironment
+from mqgateway.gateway.broker.older_messages import TICK_SECONDS, TierOfBroker, tier_of
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.broker.periodic_work import PeriodicWork
 from mqgateway.gateway.broker.replication import slave_tables
@@ -146,16 +148,22 @@ class BrokerService(RemotingService):
 
     def _environment(self, options: BrokerOptions, store_options: StoreOptions) -> BrokerEnvironment:
         """Return the environment; cold reads run on threads if the broker has a worker of its own."""
-        is_given = self._runtime.worker is not None
+        is_given, clock = self._runtime.worker is not None, self._runtime.clock
+
+        def tier_worker() -> Worker:
+            threads = store_options.tiered_read_threads
+            return self._worker if is_given else self._new_threads(threads, "tier", is_abandoned=True)
+
         return BrokerEnvironment(
             options,
             store_options,
             self._disk,
-            self._runtime.clock,
+            clock,
             self._worker,
             self.port,
             store_options.ha_listen_port or self.port + 1,
             None if is_given else self._new_threads(store_options.cold_read_threads, "reads"),
+            tier_of(options, store_options, self._disk, clock, tier_worker),
         )
 
     @property
@@ -266,6 +274,9 @@ class BrokerService(RemotingService):
         """Yield the periodic work besides the ticks, each with its interval in seconds."""
         broker, options = self.broker, self.broker.options
         yield SLOW_TICK_SECONDS, self._slow_tick
+        tier = broker.environment.tier
+        if tier is not None:
+            yield TICK_SECONDS, TierOfBroker(tier, self._disk, broker.store_options, self._worker).tick
         yield slave_tables.TICK_SECONDS, self.group.replication.sync_tables
         yield options.flush_consumer_offset_interval / 1000, broker.pop.persist
         yield broker.store_options.flush_delay_offset_interval / 1000, broker.delays.persist

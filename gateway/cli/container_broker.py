@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from twisted.internet.defer import Deferred
 from twisted.internet.protocol import Protocol, connectionDone
@@ -32,6 +32,7 @@ from mqgateway.gateway.cli.logs import LogFormat, start_logging
 from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.cli.run import PROGRESS_SECONDS, run
 from mqgateway.gateway.cli.settings import BrokerSettings, from_file
+from mqgateway.gateway.cli.tier_start import start_saver
 from mqgateway.gateway.container.children import Lines, Message, line_of
 from mqgateway.gateway.container.container import LOGGING, NAME_SERVERS
 from mqgateway.gateway.container.plan import settings_of_broker
@@ -40,6 +41,9 @@ from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.runtime.service import Runtime, Service
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.tiering.saver import TierSaver
 
 log = logging.getLogger(__name__)
 
@@ -92,6 +96,8 @@ class ContainedBroker(Service):
         self._observation.broker(self.broker, options, meters)
         self._on_stop(self._observation.stop)
         self._on_stop(self.broker.stop)
+        self._saver: TierSaver | None = None
+        self._on_stop(lambda: None if self._saver is None else self._saver.stop())
         self._on_stop(self._stop_front_ends)
 
     def _begin(self) -> Deferred[None]:
@@ -121,6 +127,7 @@ class ContainedBroker(Service):
             self._meters,
             self._runtime,
         )
+        self._saver = start_saver(self.broker, self._settings, self._runtime, self._schedule)
         self._observation.started()
         log_boot(
             [contained_broker_boot_line(self._settings.broker.broker_name, self._settings.broker.broker_id)]

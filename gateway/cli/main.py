@@ -79,6 +79,7 @@ LATER = {
     "send": "Send messages to TOPIC: the given BODIES, or the lines of a file or of standard input.",
     "store": "Check, rebuild, count, convert, back up and restore a store on disk.",
     "tail": "Print the newest messages of TOPIC.",
+    "tier": "Save the log of a broker to an object store, and check what is there.",
 }
 """Commands in modules of the same name, which are loaded when called, with their help texts."""
 
@@ -172,7 +173,7 @@ SUBJECTS = {
     "Topics and groups": ("topic", "group", "offset"),
     "Cluster": ("cluster", "config", "access", "admin"),
     "Diagnosis": ("top", "doctor", "kafka", "perf"),
-    "Stores, moves and jobs": ("store", "dump", "migrate", "pipeline"),
+    "Stores, moves and jobs": ("store", "tier", "dump", "migrate", "pipeline"),
     "This tool": ("profile",),
 }
 """The commands by subject, as `--help` lists them."""

@@ -30,6 +30,7 @@ from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
 from mqgateway.gateway.cli.reach import opened_to, warnings_of, with_own_name_server
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import Summary, local_addresses
+from mqgateway.gateway.cli.tier_start import start_saver
 from mqgateway.gateway.front_end import FrontEnd, Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.service import NameServerService
@@ -39,6 +40,7 @@ from mqgateway.gateway.runtime.service import Runtime, Service
 
 if TYPE_CHECKING:
     from mqgateway.gateway.controller.service import ControllerService
+    from mqgateway.gateway.tiering.saver import TierSaver
 
 
 class Both(Service):
@@ -69,6 +71,8 @@ class Both(Service):
         self._on_stop(lambda: None if self.namesrv is None else self.namesrv.stop())
         self._on_stop(lambda: None if self.controller is None else self.controller.stop())
         self._on_stop(lambda: None if self.broker is None else self.broker.stop())
+        self._saver: TierSaver | None = None
+        self._on_stop(lambda: None if self._saver is None else self._saver.stop())
         self._on_stop(self._stop_front_ends)
 
     def _observed(self, namesrv: NamesrvSettings | None, broker: BrokerSettings | None) -> Observation:
@@ -99,6 +103,7 @@ class Both(Service):
             if not isinstance(result, Failure) and not self.is_ending:
                 self._observation.started()
                 self._start_front_ends(self._broker_settings)
+                self._start_saver(self._broker_settings)
             return result
 
         return started.addBoth(report)
@@ -173,6 +178,10 @@ class Both(Service):
             self._runtime,
             name_server=None if self.namesrv is None else self.namesrv.namesrv,
         )
+
+    def _start_saver(self, settings: BrokerSettings | None) -> None:
+        if settings is not None and self.broker is not None:
+            self._saver = start_saver(self.broker, settings, self._runtime, self._schedule)
 
     @property
     def entries(self) -> int:

@@ -40,6 +40,11 @@ Smaller for slaves, so that readers return to the master first.
 """
 
 
+def host_name() -> str:
+    """Return the name of a broker that is not named otherwise."""
+    return socket.gethostname() or "DEFAULT_BROKER"
+
+
 @dataclass
 class BrokerSettings:
     """All settings of a broker, and the set through which files and flags reach them."""
@@ -61,14 +66,14 @@ class BrokerSettings:
         options = self.options
         if problems := broken_relations(options.get):
             raise ConfigError("\n".join(problems))
-        name = socket.gethostname() or "DEFAULT_BROKER"
-        options.assume("brokerName", name, "host name")
+        options.assume("brokerName", host_name(), "host name")
         options.assume("brokerIP1", default_advertise(local_addresses()), "local address")
         options.assume("brokerIP2", self.broker.broker_ip1, "as brokerIP1")
         if self.tls.tls_enable:
             options.assume("useTLS", True, "tls.enable")
         options.assume("storePathRootDir", os.path.join(os.path.expanduser("~"), "store"), "home folder")
         self._settle_role()
+        self._check_long_retention()
         self._size_bit_maps()
         try:
             assume_file_sizes(options, RealDisk(), small_files)
@@ -76,6 +81,19 @@ class BrokerSettings:
             raise ConfigError(
                 f"storePathRootDir (--data-dir): the store cannot be read: {error}; choose another"
             ) from None
+
+    def _check_long_retention(self) -> None:
+        """Raise `ConfigError` if the log cannot be saved to the object store of the settings."""
+        url = self.store.tiered_store_path
+        if url and self.store.enable_d_leger_commit_log:
+            raise ConfigError("tieredStorePath: the log of a DLedger member cannot be saved; leave it empty")
+        if url:
+            from mqgateway.gateway.object_stores.opening import open_object_store  # few brokers need it
+
+            try:
+                open_object_store(url)
+            except ConfigError as error:
+                raise ConfigError(f"tieredStorePath: {error}") from None
 
     def _size_bit_maps(self) -> None:
         """Set the length that follows from the other settings. Standard: `ConsumerFilterManager`."""

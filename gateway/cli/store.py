@@ -33,6 +33,7 @@ from mqgateway.gateway.cli.store_reports import (
 
 if TYPE_CHECKING:
     from mqgateway.engine.options import StoreOptions
+    from mqgateway.gateway.cli.settings import BrokerSettings
 
 Advance = Callable[[str, int, int], None]
 """Progress display: called with the stage, the amount done and the total."""
@@ -214,6 +215,13 @@ def convert(
 
 def options_of(folder: str, config: str | None) -> StoreOptions:
     """Return the settings of the store in a folder. Raises `ConfigError` for an unusable settings file."""
+    return settings_of(folder, config).store
+
+
+def settings_of(folder: str, config: str | None) -> BrokerSettings:
+    """Return the settings of the broker of the store in a folder. Raises `ConfigError` for an unusable
+    settings file.
+    """
     from mqgateway.engine.errors import ConfigError
     from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 
@@ -228,7 +236,7 @@ def options_of(folder: str, config: str | None) -> StoreOptions:
     if not _has_log(root) and _has_log(below):
         root = below
     settings.store.store_path_root_dir = root
-    return settings.store
+    return settings
 
 
 def _has_log(root: str) -> bool:

@@ -291,6 +291,17 @@ class BrokerReading:
         return size - free
 
     @property
+    def saved_behind(self) -> tuple[int, float] | None:
+        """Bytes of the log that are not saved to an object store, and the age in seconds of the oldest
+        message in them; None if the log is not to be saved.
+        """
+        store = self._broker.store
+        saved = store.admin.saved
+        if not saved.is_on:
+            return None
+        return saved.behind_bytes(store.max_physical_offset), saved.behind_millis(self._now) / 1000
+
+    @property
     def log_bytes(self) -> int:
         """Bytes of the log, from its first to its end."""
         store = self._broker.store

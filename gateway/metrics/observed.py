@@ -47,6 +47,7 @@ from mqgateway.gateway.metrics.points import Family, collect
 from mqgateway.gateway.metrics.quota_metrics import QUOTA_METRICS
 from mqgateway.gateway.metrics.rpc import RequestTimes
 from mqgateway.gateway.metrics.telemetry_metrics import TELEMETRY_METRICS
+from mqgateway.gateway.metrics.tier_metrics import TIER_METRICS
 from mqgateway.gateway.namesrv.service import NameServerService
 
 STANDARD, EXPORTER, KAFKA = "standard", "exporter", "kafka"
@@ -104,8 +105,8 @@ class ObservedBroker:
             for metric in (*BROKER_METRICS, *PROXY_METRICS)
             if not metric.switch or getattr(options, snake_case(metric.switch))
         ]
-        kafkas = (*TELEMETRY_METRICS, *QUOTA_METRICS)
-        self._own_metrics = (*OWN_BROKER_METRICS, *connection_metrics(front_ends), *kafkas)
+        others = (*TELEMETRY_METRICS, *QUOTA_METRICS, *TIER_METRICS)
+        self._own_metrics = (*OWN_BROKER_METRICS, *connection_metrics(front_ends), *others)
         node = {
             "cluster": options.broker_cluster_name,
             "node_type": "broker",

@@ -20,6 +20,7 @@ from mqgateway.gateway.metrics.own_metrics import (
 )
 from mqgateway.gateway.metrics.quota_metrics import QUOTA_METRICS
 from mqgateway.gateway.metrics.telemetry_metrics import TELEMETRY_METRICS
+from mqgateway.gateway.metrics.tier_metrics import TIER_METRICS
 
 BEGIN, END = "<!-- the metrics -->", "<!-- end -->"
 
@@ -34,6 +35,7 @@ def tables() -> str:
             *connection_metrics(FRONT_ENDS),
             *TELEMETRY_METRICS,
             *QUOTA_METRICS,
+            *TIER_METRICS,
             *OPENING_METRICS,
         ),
         "Apache RocketMQ's controller": CONTROLLER_METRICS,

@@ -100,9 +100,15 @@ class Service(ABC):
         """Register the end of something that the worker may use: a file, a lock."""
         self._close_ends.append(end)
 
-    def _new_threads(self, count: int = 1, name: str = "worker") -> ThreadWorker:
-        """Return a worker that ends with this service; it has no thread before it has work."""
-        threads = ThreadWorker(self._runtime.reactor, count, name)  # type: ignore[arg-type]
+    def _new_threads(
+        self, count: int = 1, name: str = "worker", *, is_abandoned: bool = False
+    ) -> ThreadWorker:
+        """Return a worker that ends with this service; it has no thread before it has work.
+
+        See `ThreadWorker` for `is_abandoned`.
+        """
+        reactor = self._runtime.reactor
+        threads = ThreadWorker(reactor, count, name, is_abandoned=is_abandoned)  # type: ignore[arg-type]
         self._threads.append(threads)
         return threads
 

@@ -27,16 +27,21 @@ class ThreadWorker:
     """Worker with up to `threads` threads; with one, work runs in order. `done` is called on the loop's
     thread.
 
-    Threads start when work is submitted. `stop` finishes the submitted work and ends them.
+    Threads start when work is submitted. `stop` finishes the submitted work and ends them. A worker whose
+    work may wait long for another server `is_abandoned` by `stop`: `done` is not called any more, and the
+    threads end with their work or with the process.
     """
 
-    def __init__(self, reactor: ThreadedLoop, threads: int = 1, name: str = "worker") -> None:
+    def __init__(
+        self, reactor: ThreadedLoop, threads: int = 1, name: str = "worker", *, is_abandoned: bool = False
+    ) -> None:
         self._reactor = reactor
         self._most = threads
         self._name = name
         self._threads: list[Thread] = []
         self._work: SimpleQueue[Callable[[], None] | None] = SimpleQueue()
         self._is_stopped = False
+        self._is_abandoned = is_abandoned
 
     def run(self, work: Callable[[], T], done: Callable[[T | Exception], None]) -> None:
         """Run `work` on a thread, then `done` on the loop's thread with its result or exception.
@@ -52,11 +57,13 @@ class ThreadWorker:
                 outcome = work()
             except Exception as error:
                 outcome = error
-            self._reactor.callFromThread(done, outcome)
+            if not (self._is_stopped and self._is_abandoned):
+                self._reactor.callFromThread(done, outcome)
 
         self._work.put(perform)
         if len(self._threads) < self._most:
-            thread = Thread(target=self._perform_all, name=f"{self._name}-{len(self._threads)}")
+            name = f"{self._name}-{len(self._threads)}"
+            thread = Thread(target=self._perform_all, name=name, daemon=self._is_abandoned)
             self._threads.append(thread)
             thread.start()
 
@@ -80,10 +87,11 @@ class ThreadWorker:
         return over
 
     def stop(self) -> None:
-        """Wait for the submitted work, then end the threads. Work submitted later is not run."""
+        """Wait for the submitted work, unless it is abandoned, and end the threads. Work submitted later is
+        not run."""
         self._is_stopped = True
         for _ in self._threads:
             self._work.put(None)
-        for thread in self._threads:
+        for thread in () if self._is_abandoned else self._threads:
             thread.join()
         self._threads.clear()

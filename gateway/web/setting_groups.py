@@ -34,6 +34,7 @@ _CLASSES: Final = {
     "Store folders and files": ("PathOptions",),
     "Flushing": ("FlushOptions",),
     "Retention and compaction": ("RetentionOptions", "CompactionOptions"),
+    "Long retention": ("TieredOptions",),
     "Reads": ("ReadOptions",),
     "Replication and roles": ("ReplicationOptions", "AcknowledgementOptions", "RoleOptions"),
     "Controller": ("ControlledOptions",),

@@ -24,6 +24,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "gateway.front_ends",
         "gateway.front_end",
         "gateway.metrics",
+        "gateway.tiering",
         "gateway.testing",
     ),
     "servers, client": (
@@ -38,7 +39,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     ),
     "access control": ("gateway.access",),
     "connections": ("gateway.remoting",),
-    "bytes, event loop": ("gateway.codec", "gateway.runtime"),
+    "bytes, event loop": ("gateway.codec", "gateway.runtime", "gateway.object_stores"),
     "tables, replication, elections": ("engine",),
     "log": ("engine.store", "engine.producers", "engine.record_batches"),
     "values, clock, disk, settings": (

@@ -33,6 +33,7 @@ def views_of(
     transactions: TransactionsView,
     compacted_parts: CompactedPartsView,
     more: Sequence[View],
+    has_older: bool,
 ) -> list[View]:
     """Return the views of the consume queues, which come first, of the index, if there is one, of producers,
     of their transactions, of moved starts, `more`, and of compacted parts, which come last."""
@@ -45,5 +46,5 @@ def views_of(
         NewFiles(queues, disk, worker),
     )
     of_index: list[View] = [] if index is None else [IndexView(index)]
-    starts = StartsView(disk, root, queues)
+    starts = StartsView(disk, root, queues, has_older)
     return [of_queues, *of_index, producers, transactions, starts, *more, compacted_parts]

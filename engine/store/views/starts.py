@@ -47,11 +47,13 @@ class StartMarker(NamedTuple):
 
 
 class StartsView(SnapshotView):
-    """Keeps the starts of queues that were moved, and moves them."""
+    """Keeps the starts of queues that were moved, and moves them. With `has_older` messages that left the
+    log are kept elsewhere, and so are their markers here."""
 
-    def __init__(self, disk: Disk, root: str, queues: ConsumeQueues) -> None:
+    def __init__(self, disk: Disk, root: str, queues: ConsumeQueues, has_older: bool) -> None:
         super().__init__(disk, f"{root}/{FOLDER}")
         self._queues = queues
+        self._has_older = has_older
         self._markers: dict[Key, tuple[StartMarker, ...]] = {}
         """Markers that may have an effect: by position, with descending offsets. There are several for a
         queue only until it is known which of them fit."""
@@ -102,7 +104,17 @@ class StartsView(SnapshotView):
     def _fitting(self, queue: AnyQueue) -> StartMarker | None:
         """Return the marker that says where a queue begins, None if there is none."""
         markers = self._markers.get((queue.topic, queue.queue_id), ())
-        return next((marker for marker in markers if _fits(queue, marker)), None)
+        return next((marker for marker in markers if self._fits(queue, marker)), None)
+
+    def _fits(self, queue: AnyQueue, marker: StartMarker) -> bool:
+        """Return True if a queue has the messages that a marker removes, and not those of a younger topic."""
+        if marker.offset > queue.max_offset:
+            return False
+        number = queue.number_of(marker.offset - 1)
+        place = queue.place(number)
+        if place is None:
+            return self._has_older and number < queue.first
+        return place[0] < marker.position
 
     def delete_topic(self, topic: str) -> bool:
         """See `View`."""
@@ -113,8 +125,12 @@ class StartsView(SnapshotView):
         return bool(gone)
 
     def delete_before(self, oldest: int) -> Steps[None]:
-        """Forget markers that have left the log."""
-        gone = [key for key, markers in self._markers.items() if markers[-1].position < oldest]
+        """Forget markers that have left the log, unless messages before them stay elsewhere."""
+        gone = (
+            []
+            if self._has_older
+            else [key for key, markers in self._markers.items() if markers[-1].position < oldest]
+        )
         for key in gone:
             del self._markers[key]
         yield
@@ -179,14 +195,6 @@ def parse_marker(properties: Mapping[str, str]) -> tuple[Key, int] | None:
         log.warning("a marker of %s is not valid: %s", QUEUE_STARTS_TOPIC, " ".join(words))
         return None
     return (words[2], int(words[0])), int(words[1])
-
-
-def _fits(queue: AnyQueue, marker: StartMarker) -> bool:
-    """Return True if a queue has the messages that a marker removes, and not those of a younger topic."""
-    if marker.offset > queue.max_offset:
-        return False
-    place = queue.place(queue.number_of(marker.offset - 1))
-    return place is not None and place[0] < marker.position
 
 
 def _encode(found: Mapping[Key, Sequence[StartMarker]]) -> bytes:

@@ -41,6 +41,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import DispatchRequest, enters_queue, producer_of
+from mqgateway.engine.store.older_messages import OlderMessages
 from mqgateway.engine.store.unit_queue import UnitQueue
 from mqgateway.engine.store.views.snapshot import SnapshotView
 
@@ -67,11 +68,18 @@ class TransactionsView(SnapshotView):
     """
 
     def __init__(
-        self, options: StoreOptions, disk: Disk, clock: Clock, root: str, queues: ConsumeQueues
+        self,
+        options: StoreOptions,
+        disk: Disk,
+        clock: Clock,
+        root: str,
+        queues: ConsumeQueues,
+        older: OlderMessages | None,
     ) -> None:
         super().__init__(disk, f"{root}/{FOLDER}")
         self._clock = clock
         self._queues = queues
+        self._older = older
         self._transactions = KafkaTransactions(
             options.kafka_producers_max, options.kafka_producer_id_expiration_millis
         )
@@ -115,7 +123,7 @@ class TransactionsView(SnapshotView):
         queue, of_queue = self._transactions.queues.get((topic, queue_id)), self._queues.get(topic, queue_id)
         if queue is None:
             return []
-        return queue.aborted_in(begin if of_queue is None else max(begin, _begin_of(of_queue)), end)
+        return queue.aborted_in(begin if of_queue is None else max(begin, self._begin_of(of_queue)), end)
 
     def is_aborted(self, topic: str, queue_id: int, producer_id: int, offset: int) -> bool:
         """Return True if a transactional batch of a producer at an offset was aborted."""
@@ -181,11 +189,14 @@ class TransactionsView(SnapshotView):
         return self._transactions.forget_topic(topic)
 
     def delete_before(self, oldest: int) -> Steps[None]:
-        """Forget aborted transactions whose records have all left the log."""
+        """Forget aborted transactions whose records have all left the log. If some may be elsewhere, they are
+        kept until that is known."""
+        if self._older is not None and not self._older.is_known(oldest):
+            return
         for number, key in enumerate(list(self._transactions.queues), 1):
             queue = self._queues.get(*key)
             if queue is not None and key in self._transactions.queues:
-                self._transactions.drop_before(key, _begin_of(queue))
+                self._transactions.drop_before(key, self._begin_of(queue))
             if not number % _FORGET_TOGETHER:
                 yield
         yield
@@ -232,7 +243,7 @@ class TransactionsView(SnapshotView):
         found: dict[Queue, list[tuple[int, int, int]]] = {}
         for key, queue in transactions.queues.items():
             of_queue, seen = self._queues.get(*key), set[int]()
-            begin = 0 if of_queue is None else _begin_of(of_queue)
+            begin = 0 if of_queue is None else self._begin_of(of_queue)
             for one in _all_of(queue):
                 if one[2] >= begin and (is_whole or one[0] in seen):
                     found.setdefault(key, []).append(one)
@@ -240,12 +251,10 @@ class TransactionsView(SnapshotView):
                     seen.add(one[0])
         return epochs, found
 
-
-def _begin_of(queue: AnyQueue) -> int:
-    """Return the offset from which on a queue may have batches of aborted transactions."""
-    if isinstance(queue, BatchConsumeQueue):
-        return max(queue.min_offset, queue.compacted_end)
-    return queue.min_offset
+    def _begin_of(self, queue: AnyQueue) -> int:
+        """Return the offset from which on a queue may have batches of aborted transactions."""
+        begin = queue.min_offset if self._older is None else self._older.min_offset(queue)
+        return max(begin, queue.compacted_end) if isinstance(queue, BatchConsumeQueue) else begin
 
 
 def _all_of(queue: QueueTransactions) -> Iterator[tuple[int, int, int]]:

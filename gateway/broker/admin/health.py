@@ -1,7 +1,8 @@
 """Health of a broker: its store, its role, and the name servers that know it.
 
 A master is healthy if it accepts messages. A disk that takes no writes makes it unhealthy, although it still
-serves what is stored. A broker that has name servers is healthy if one of them knows it.
+serves what is stored. A broker that has name servers is healthy if one of them knows it. If the log is saved
+to an object store, the oldest message that is not saved must be younger than half of fileReservedTime.
 """
 
 from __future__ import annotations
@@ -9,7 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from mqgateway.engine.store.saved_log import UNKNOWN, SavedLog
 from mqgateway.gateway.broker.broker import Broker
+
+_HOUR_MILLIS = 3_600_000
 
 
 class Check(NamedTuple):
@@ -28,11 +32,22 @@ def broker_health(broker: Broker, name_servers: Mapping[str, bool]) -> Health:
 
     `name_servers` has True for each address that knows the broker.
     """
-    return {
+    checks = {
         "store": _store(broker),
         "role": _role(broker),
         "name servers": _name_servers(name_servers),
     }
+    saved = broker.store.admin.saved
+    return {**checks, "long retention": _saved(broker, saved)} if saved.is_on else checks
+
+
+def _saved(broker: Broker, saved: SavedLog) -> Check:
+    behind = saved.behind_millis(broker.clock.millis())
+    limit = broker.environment.store_options.file_reserved_time * _HOUR_MILLIS // 2
+    state = f"the oldest message that is not saved is {behind // 1000} s old" if behind else "saved"
+    if saved.saved_to == UNKNOWN:
+        state = "not known yet"
+    return Check(behind <= limit, f"{state}, {saved.failure}" if saved.failure else state)
 
 
 def _store(broker: Broker) -> Check:

@@ -9,9 +9,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from mqgateway.engine.message import format_host
+from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.gateway.broker.admin.coordinated_groups import shared_progress
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.outgoing import OffsetReset
+from mqgateway.gateway.broker.cold import busy
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import ConsumeStats, ConsumeStatsList, MessageQueue, OffsetWrapper
 
@@ -168,7 +170,10 @@ def _target(broker: Broker, restart: Restart) -> int:
 def _offset_by_time(broker: Broker, topic: str, queue_id: int, timestamp: int) -> int:
     if timestamp < 0:
         return broker.store.readable_end(topic, queue_id)
-    return broker.store.offset_by_time(topic, queue_id, timestamp)
+    try:
+        return broker.store.offset_by_time(topic, queue_id, timestamp)
+    except NothingYet as missing:
+        raise busy(missing) from None
 
 
 def _reset_in_clients(broker: Broker, restart: Restart) -> dict[MessageQueue, int]:

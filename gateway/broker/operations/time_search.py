@@ -26,9 +26,10 @@ from mqgateway.engine.record_batches.errors import CodecError
 from mqgateway.engine.record_batches.mapping import time_of
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.cold import ColdRead
+from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.store.record_times import RecordTime
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.cold import ROUNDS, brought
+from mqgateway.gateway.broker.cold import ROUNDS, brought, busy
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.operations.gate import Runner
 
@@ -85,6 +86,8 @@ class _Search:
         except ColdRead as cold:
             self._rounds -= 1
             return brought(self._broker, cold).addCallback(lambda _: self.run())
+        except NothingYet as missing:
+            raise busy(missing) from None
 
     def _search(self) -> Steps[TimedOffset | None]:
         """Search from `_offset` on. Raises `ColdRead`."""

@@ -229,3 +229,25 @@ def test_many_queues_are_swept_in_portions() -> None:
     for queue_id in range(450):
         wanted = 0 if bench.store.get("orders", queue_id, 0, 1).status.name == "FOUND" else 1
         assert bench.store.min_offset("orders", queue_id) == wanted
+
+
+def test_files_are_kept_until_they_are_saved() -> None:
+    """Neither the hour nor a full disk deletes them."""
+    bench = filled(at_hour(23), file_reserved_time=3, tiered_store_path="file:///tier")
+    look(bench)
+    assert files(bench) == 5
+    bench.disk.used = bench.disk.total * 92 // 100
+    look(bench)
+    assert files(bench) == 5
+    bench.store.admin.saved.saved_to = 4096 + 4095
+    look(bench)
+    assert bench.store.min_physical_offset == 4096
+    bench.store.admin.saved.saved_to = 12288
+    look(bench)
+    assert bench.store.min_physical_offset == 12288
+
+
+def test_files_go_by_their_own_rules_if_they_may_be_lost() -> None:
+    bench = filled(at_hour(23), file_reserved_time=3, tiered_store_path="file:///tier", tiered_may_lose=True)
+    look(bench)
+    assert files(bench) == 3

@@ -186,3 +186,18 @@ def test_a_slave_needs_an_id_and_counts_less_memory_as_fresh() -> None:
     settings.find_out()
     assert settings.broker.broker_id == 2
     assert settings.store.access_message_in_memory_max_ratio == 30
+
+
+@pytest.mark.parametrize(
+    ("pairs", "problem"),
+    [
+        (["tieredStorePath=ftp://x"], "tieredStorePath: no object store has the URL"),
+        (["tieredStorePath=file:///tier", "enableDLegerCommitLog=true"], "DLedger member cannot be saved"),
+    ],
+)
+def test_log_that_cannot_be_saved_is_reported(pairs: list[str], problem: str, tmp_path: Path) -> None:
+    settings = BrokerSettings()
+    member = ["dLegerGroup=g", "dLegerPeers=n0-127.0.0.1:40911", "dLegerSelfId=n0"]
+    settings.options.apply(from_pairs([f"storePathRootDir={tmp_path}", *member, *pairs]))
+    with pytest.raises(ConfigError, match=problem):
+        settings.find_out()

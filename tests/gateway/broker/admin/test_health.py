@@ -61,3 +61,19 @@ def test_fenced_broker_is_unhealthy() -> None:
     host = MemoryBroker()
     host.broker.role.become(RoleKind.FENCED)
     assert not is_healthy(health(host))
+
+
+def test_log_that_is_not_saved_in_time_is_unhealthy() -> None:
+    host = MemoryBroker()
+    assert "long retention" not in health(host)
+    options, saved = host.broker.store_options, host.broker.store.admin.saved
+    options.tiered_store_path = "file:///tier"
+    assert health(host)["long retention"] == (True, "not known yet")
+    saved.saved_to, saved.failure = 4096, "the store is away"
+    assert health(host)["long retention"] == (True, "saved, the store is away")
+    half = options.file_reserved_time * 3_600_000 // 2
+    saved.oldest = host.broker.clock.millis() - half
+    assert health(host)["long retention"].is_fine
+    saved.oldest -= 1000
+    state = f"the oldest message that is not saved is {half // 1000 + 1} s old, the store is away"
+    assert health(host)["long retention"] == (False, state)

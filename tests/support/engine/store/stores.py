@@ -7,6 +7,7 @@ from mqgateway.engine.message import Message, StoredMessage, pack_host
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store import schema
 from mqgateway.engine.store.message_store import Arrival, GetResult, MessageStore
+from mqgateway.engine.store.older_messages import OlderMessages
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import InlineWorker, Worker
@@ -55,6 +56,7 @@ class Bench:
         worker: Worker | None = None,
         aside: Worker | None = None,
         knows_topics: bool = True,
+        older: OlderMessages | None = None,
         **changes: Any,
     ) -> None:
         self.clock = clock or ManualClock()
@@ -71,6 +73,7 @@ class Bench:
             is_batch_topic=lambda topic: knows_topics and topic == "batched",
             memory=GIB,
             aside=aside,
+            older=older,
         )
         self.report = self.store.start()
 

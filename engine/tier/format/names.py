@@ -1,0 +1,82 @@
+"""Names of the objects of one broker. Names of a kind sort by epoch and position."""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+from urllib.parse import quote, unquote
+
+_RANGE: Final = re.compile(r"(\d{10})/(\d{20})\.idx")
+_SEGMENT: Final = re.compile(r"(\d{10})/(\d{20})-(\d{1,5})-(\d{4,8})-([0-9a-f]{16})\.seg")
+_EPOCH: Final = re.compile(r"\d{10}")
+EPOCH_MAX: Final = 10**10 - 1
+
+
+class SegmentName(NamedTuple):
+    """Parts of the name of a segment: the epoch, the begin of its range, the retention class in days (0 is
+    unlimited), its number in the range, and the writer's id in hexadecimal digits.
+    """
+
+    epoch: int
+    begin: int
+    days: int
+    number: int
+    writer: str
+
+
+class TierNames:
+    """Names of the objects of a broker (its name, which all replicas of a group share) in a cluster."""
+
+    def __init__(self, cluster: str, broker: str) -> None:
+        self.cluster = cluster
+        self.broker = broker
+        self.root = f"{_escaped(cluster)}/{_escaped(broker)}"
+        self.epochs = f"{self.root}/epochs/"
+        self.ranges = f"{self.root}/ranges/"
+        self.data = f"{self.root}/data/"
+
+    def epoch(self, epoch: int) -> str:
+        """Return the name of the object that begins an epoch."""
+        return f"{self.epochs}{epoch:010d}"
+
+    def range(self, epoch: int, begin: int) -> str:
+        """Return the name of the index of the range that begins at `begin`."""
+        return f"{self.ranges}{epoch:010d}/{begin:020d}.idx"
+
+    def segment(self, segment: SegmentName) -> str:
+        """Return the name of a segment."""
+        epoch, begin, days, number, writer = segment
+        return f"{self.data}{epoch:010d}/{begin:020d}-{days}-{number:04d}-{writer}.seg"
+
+    def epoch_of(self, name: str) -> int | None:
+        """Return the epoch that an object begins; None for other objects."""
+        rest = name.removeprefix(self.epochs)
+        return int(rest) if rest != name and _EPOCH.fullmatch(rest) else None
+
+    def range_of(self, name: str) -> tuple[int, int] | None:
+        """Return epoch and begin of the range of an index; None for other objects."""
+        rest = name.removeprefix(self.ranges)
+        found = _RANGE.fullmatch(rest) if rest != name else None
+        return None if found is None else (int(found[1]), int(found[2]))
+
+    def segment_of(self, name: str) -> SegmentName | None:
+        """Return the parts of a segment's name; None for other objects."""
+        rest = name.removeprefix(self.data)
+        found = _SEGMENT.fullmatch(rest) if rest != name else None
+        if found is None:
+            return None
+        epoch, begin, days, number, writer = found.groups()
+        return SegmentName(int(epoch), int(begin), int(days), int(number), writer)
+
+
+def names_in(name: str) -> TierNames | None:
+    """Return the names of the broker to which an object belongs; None for objects of another kind."""
+    parts = name.split("/")
+    names = TierNames(unquote(parts[0]), unquote(parts[1])) if len(parts) > 1 else None
+    return names if names is not None and name.startswith((names.epochs, names.ranges, names.data)) else None
+
+
+def _escaped(name: str) -> str:
+    """Return a name as one part of an object's name (`object_store.check_name`), whatever its characters."""
+    escaped = quote(name, safe="").replace("~", "%7E")
+    return f"%2E{escaped[1:]}" if escaped.startswith(".") else escaped

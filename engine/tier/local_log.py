@@ -1,0 +1,81 @@
+"""The log of a store that is saved to a tier, read beside the broker that may have it open."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+from mqgateway.engine.errors import StoreError, StoreUnavailable
+from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.record import START, examine
+from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.engine.tier.retention_classes import ClassOf, classes_of
+from mqgateway.engine.upkeep.findings import Findings, StorePart
+from mqgateway.engine.upkeep.layout import Layout, find_files, read, require_log
+from mqgateway.engine.upkeep.table_check import check_tables, read_checkpoint, topics_of
+
+
+class LocalLog(NamedTuple):
+    """The files of a log, its begin, and the offset up to which it is on stable storage."""
+
+    files: FileQueue
+    start: int
+    limit: int
+    path: str
+
+    def digest_of(self, position: int, size: int) -> bytes | None:
+        """Return the SHA-256 of bytes of the log; None if it does not reach so far. Raises `OSError`."""
+        if position < self.start or position + size > self.limit:
+            return None
+        return hashlib.sha256(read(self.files, position, size)).digest()
+
+
+def open_log(layout: Layout) -> LocalLog:
+    """Open the log of a store. Raises `StoreUnavailable` if there is none of this kind, `StoreError` for
+    files that do not fit together, `OSError`.
+
+    The checkpoint has the start of the last record that is flushed with the queues.
+    """
+    require_log(layout)
+    if layout.ledger:
+        raise StoreUnavailable(
+            f"{layout.root} is a DLedger member's, whose log is in {layout.ledger}: only ordinary stores can "
+            "be saved to a tier"
+        )
+    layout.log_pool.clear()  # a file may have been truncated, which replaces it
+    findings = Findings()
+    files = find_files(layout.log_pool, layout.commit_log, StorePart.LOG, findings, "")
+    if findings.errors:
+        raise StoreError(f"{findings.kept[0]}; for details run mqgateway store check {layout.root}")
+    start = files.starts[0] if files.starts else 0
+    last = read_checkpoint(layout, Findings()).logics_offset
+    size = _record_size(files, last)
+    return LocalLog(files, start, last + size if size else start, layout.root)
+
+
+def _record_size(files: FileQueue, position: int) -> int:
+    """Return the size of the record at a position; 0 if there is none."""
+    head = read(files, position, START.size)
+    size = START.unpack(head)[0] if len(head) == START.size else 0
+    if not 0 < size <= files.file_size:
+        return 0
+    found = examine(read(files, position, size), 0, position, True)
+    return found if isinstance(found, int) else 0
+
+
+def classes_in(layout: Layout) -> ClassOf:
+    """Return the function that looks up retention classes in the store's table of topics."""
+    table = topics_of(check_tables(layout, Findings()))
+    configs = {}
+    for name, value in table.items() if isinstance(table, dict) else ():
+        attributes = value.get("attributes") if isinstance(value, dict) else None
+        if isinstance(attributes, dict):
+            configs[name] = TopicConfig(
+                name, attributes={str(key): str(attributes[key]) for key in attributes}
+            )
+    return classes_of(configs)
+
+
+def batch_topics_in(layout: Layout) -> frozenset[bytes]:
+    """Return the topics with queues of batches."""
+    return frozenset(topic.encode() for topic in layout.disk.subdirs(layout.batch_queues))

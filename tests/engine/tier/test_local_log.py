@@ -1,0 +1,76 @@
+"""The log that is saved: up to the checkpoint, with the classes of its topics."""
+
+import pytest
+
+from mqgateway.engine.errors import StoreError, StoreUnavailable
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.tier.local_log import batch_topics_in, classes_in
+from tests.support.engine.store.stores import Bench, message
+from tests.support.engine.tier.saving import fill, layout_of, local_log
+from tests.support.engine.upkeep.damage import LOG, put_file
+
+
+def test_stopped_log_ends_with_its_last_record() -> None:
+    bench = Bench()
+    fill(bench, 20)
+    end = bench.store.max_physical_offset
+    bench.store.stop()
+    local = local_log(bench.disk)
+    assert (local.start, local.limit, local.path) == (0, end, "/store")
+
+
+def test_running_log_ends_with_the_last_checkpoint() -> None:
+    bench = Bench()
+    fill(bench, 20)
+    bench = bench.restart()
+    end = bench.store.max_physical_offset
+    fill(bench, 3)
+    assert local_log(bench.disk).limit == end < bench.store.max_physical_offset
+    bench.store.stop()
+    assert local_log(bench.disk).limit == bench.store.max_physical_offset
+
+
+def test_digests_are_those_of_flushed_bytes() -> None:
+    bench = Bench()
+    fill(bench, 20)
+    bench.store.stop()
+    local = local_log(bench.disk)
+    assert local.digest_of(0, 100) != local.digest_of(1, 100)
+    assert local.digest_of(local.limit - 10, 10) is not None
+    assert local.digest_of(local.limit - 10, 11) is None
+    assert local._replace(start=100).digest_of(99, 1) is None
+
+
+def test_store_without_log_is_refused() -> None:
+    with pytest.raises(StoreUnavailable, match="has no store"):
+        local_log(CrashDisk())
+
+
+def test_members_of_a_group_are_refused() -> None:
+    bench = Bench()
+    bench.store.stop()
+    bench.disk.makedirs("/store/dledger-n0/data")
+    with pytest.raises(StoreUnavailable, match="only ordinary stores can be saved"):
+        local_log(bench.disk)
+
+
+def test_missing_file_is_refused() -> None:
+    bench = Bench()
+    fill(bench, 60)
+    bench.store.stop()
+    bench.disk.unlink(f"{LOG}/{4096:020d}")
+    with pytest.raises(StoreError, match="is missing"):
+        local_log(bench.disk)
+
+
+def test_classes_and_kinds_are_those_of_the_topics() -> None:
+    bench = Bench()
+    bench.put(message("orders"), message("batched"))
+    bench.store.stop()
+    orders = '{"topicName":"orders","attributes":{"reserve.time": "24"}}'
+    table = '{"topicConfigTable":{"orders":' + orders + ',"odd":3,"pay":{}}}'
+    put_file(bench.disk, "/store/config/topics.json", table.encode())
+    layout = layout_of(bench.disk)
+    lookup = classes_in(layout)
+    assert [lookup(topic) for topic in ("orders", "pay", "odd", "new")] == [1, 3, 3, 3]
+    assert batch_topics_in(layout) == {b"batched"}
