@@ -3,10 +3,10 @@
 Producers refresh routes every 30 s. So name servers report that this broker takes no messages, while sends
 that still arrive are accepted: a refused send would be lost if it is one-way, and fail if its queue was
 chosen. The drain ends once no send has arrived for a while or `drainTimeoutMillis` is over; at once if name
-servers know no other broker that does not stop too. Kafka's producers are not waited for: their partitions are
-led here until the end. Under a controller or in a DLedger group producers need no redirection: another member is
-elected master. Clients of front ends are then given its address for a moment. Not in RocketMQ, whose broker stops
-at once.
+servers know no other broker that does not stop too. Kafka's producers are not waited for: their partitions
+are led here until the end. Under a controller or in a DLedger group producers need no redirection: another
+member is elected master. Clients of front ends are then given its address for a moment. Not in RocketMQ,
+whose broker stops at once.
 """
 
 from __future__ import annotations
