@@ -148,27 +148,19 @@ class MessageStore(StoreReading):
         of_kafka = self.producers, self.transactions, self.compacted_parts
         self._views = views_of(*of_store, *of_kafka, views, older is not None)
         self._dispatch = Dispatch(self._views)
+        of_log = self._log, self._queues.directory, self._views
         self._durability = LogFlusher(
-            options,
-            disk,
-            clock,
-            worker,
-            self._log,
-            self._queues.directory,
-            self._views,
-            self._checkpoint,
-            self._apply,
-            self._aside,
+            options, disk, clock, worker, *of_log, self._checkpoint, self._apply, self._aside
         )
         self.raw = RawLog(options, self._log, self._queues, self._dispatch, self._durability.commit)
         self.steady = SteadyClock(clock)
-        self._retention = Retention(
-            options, disk, clock, self.steady, self._log, self._queues.directory, self._views, self._removals
-        )
+        self._retention = Retention(options, disk, clock, self.steady, *of_log, self._removals)
         inspection = Inspection(self._log, options.check_crc_on_read)
         statistics = Statistics(clock.millis(), elapsed_millis(clock))
-        of_log = options, clock, self._log, self._queues, self._index, self._views, inspection, statistics
-        super().__init__(*of_log, memory, self._aside, self.transactions, self.compacted_parts.reading, older)
+        to_read = options, clock, self._log, self._queues, self._index, self._views, inspection, statistics
+        super().__init__(
+            *to_read, memory, self._aside, self.transactions, self.compacted_parts.reading, older
+        )
         self._writer = Writer(
             options, clock, self._log, self._queues, self._dispatch, self.statistics, store_host
         )

@@ -382,6 +382,7 @@ export const ZH = {
   "Trace": "消息轨迹",
   "Transactional id": "事务 ID",
   "Transactions": "事务",
+  "Long retention": "长期保留",
   "Transactions of Kafka producers": "Kafka 生产者的事务",
   "Try again": "重试",
   "Type": "类型",

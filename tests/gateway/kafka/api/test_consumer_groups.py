@@ -170,7 +170,8 @@ def test_group_with_members_of_rocketmq_is_refused_and_its_own_members_are_shown
     assert kafka.ask(heartbeat()).error_code == E.GROUP_ID_NOT_FOUND
     other = KafkaBroker()
     other.ask(heartbeat())
-    assert other.service._coordination._has_members("g")
+    coordinated = other.broker.coordinated
+    assert coordinated is not None and coordinated.has_members("g")
 
 
 def test_rights_are_checked() -> None:
