@@ -8,7 +8,6 @@ Standard: `BrokerContainerStartup`.
 """
 
 import os
-import socket
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -33,6 +32,7 @@ from mqgateway.gateway.cli.service_flags import (
     process_start,
     standard,
 )
+from mqgateway.gateway.cli.settings import host_name
 from mqgateway.gateway.cli.starting import apply_given, say_ready, settings_to_run
 from mqgateway.gateway.cli.summary import default_advertise, local_addresses
 
@@ -129,7 +129,7 @@ def _run(settings: ContainerSettings, given: dict[str, Any]) -> None:
             settings.options,
             runtime,
             launch=launcher(reactor, child_command(), child_environment(os.environ)),
-            default_name=socket.gethostname() or "DEFAULT_BROKER",
+            default_name=host_name(),
             configuration_path=os.path.abspath(given["config"]) if given["config"] else "",
             logs={"form": output, "level": level, "folder": log_folder(given)},
         )
