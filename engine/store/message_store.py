@@ -141,9 +141,7 @@ class MessageStore(StoreReading):
         self._checkpoint = Checkpoint(disk, f"{self.root}/checkpoint")
         self.producers = ProducersView(options, disk, clock, self.root)
         self.transactions = TransactionsView(options, disk, clock, self.root, self._queues, older)
-        self.compacted_parts = CompactedPartsView(
-            disk, self.root, self._queues, lambda queue: self._reader.readable_end(queue)
-        )
+        self.compacted_parts = CompactedPartsView(disk, self.root, self._queues, self.readable_end)
         of_store = options, disk, self.root, self._queues, self._index, self._aside
         of_kafka = self.producers, self.transactions, self.compacted_parts
         self._views = views_of(*of_store, *of_kafka, views, older is not None)

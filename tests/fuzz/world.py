@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import gc
 import logging
-from types import TracebackType
+from collections.abc import Mapping
+from types import MappingProxyType, TracebackType
 from typing import Any
 
 from twisted.internet.address import IPv4Address
@@ -34,6 +35,7 @@ from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.grpc.listener import GrpcListener
 from mqgateway.gateway.kafka.server import KafkaServer
 from mqgateway.gateway.namesrv.service import NameServerService
+from mqgateway.gateway.remoting.dispatch import RequestFunction
 from mqgateway.gateway.remoting.protocol import RemotingConnection
 from mqgateway.gateway.runtime.service import Runtime
 from tests.support.gateway.namesrv.world import NetClock
@@ -73,11 +75,13 @@ class LogWatch(logging.Handler):
 class World:
     """Both services; a keyword argument sets the option of that name.
 
-    It is set in each of the option objects that have it.
+    It is set in each of the option objects that have it. `more` are requests that the name server serves
+    besides, as that of several brokers does.
     """
 
-    def __init__(self, **chosen: Any) -> None:
+    def __init__(self, more: Mapping[int, RequestFunction] = MappingProxyType({}), **chosen: Any) -> None:
         self.net = Net()
+        self._more = more
         self.clock = NetClock(self.net)
         self.worker = MemoryWorker()
         self.disk = CrashDisk(millis=self.clock.millis)
@@ -121,6 +125,7 @@ class World:
         self.namesrv = NameServerService(
             OptionSet(self.namesrv_options, self.remoting_options, TlsOptions()),
             Runtime(self.net, self.clock, self.disk, InlineWorker()),
+            more=self._more,
         )
         self.namesrv.start()
         self.start_broker()

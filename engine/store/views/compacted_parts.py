@@ -44,8 +44,8 @@ Key = tuple[str, int]
 
 
 class CompactedPartsView(View):
-    """Keeps `parts`, for `reading`; only the view changes them. `readable_end` returns up to where a queue
-    may be read.
+    """Keeps `parts`, for `reading`; only the view changes them. `readable_end` returns up to where a queue,
+    named by topic and number, may be read.
 
     A compaction sets `compacting` to its queue before it looks at that, `is_working` while a worker writes a
     file for it, and `keep_from` to the position of the oldest record in the log that is still to be
@@ -58,7 +58,7 @@ class CompactedPartsView(View):
         disk: Disk,
         root: str,
         queues: ConsumeQueues,
-        readable_end: Callable[[BatchConsumeQueue], int],
+        readable_end: Callable[[str, int], int],
     ) -> None:
         self._disk = disk
         self._folder = f"{root}/{FOLDER}"
@@ -184,7 +184,7 @@ class CompactedPartsView(View):
         assert self._log is not None
         topic, queue_id = queue.topic, queue.queue_id
         end = queue.first_offset_in_log(self._log.min_offset)
-        if part.end <= self._readable_end(queue) or part.end <= end:
+        if part.end <= self._readable_end(topic, queue_id) or part.end <= end:
             return
         if end <= part.begin:
             self.remove(topic, queue_id)
