@@ -14,7 +14,6 @@ which a loop of known length measures (`Gauge`).
 
 from __future__ import annotations
 
-import gc
 import json
 import struct
 import sys
@@ -41,6 +40,7 @@ from mqgateway.gateway.runtime.service import Runtime
 from tests.fuzz.honest import HonestClient
 from tests.fuzz.test_hostile_requests import GOOD_BODIES, good_fields, meet_victim
 from tests.fuzz.world import BROKER_PORT, KAFKA_PORT, NAMESRV_PORT, LogWatch, Speaker, World
+from tests.support.cpu_time import CpuTime
 from tests.support.gateway.broker.helpers import batch_body
 from tests.support.gateway.container.fakes import FakeLaunch
 from tests.support.gateway.namesrv.world import NetClock
@@ -52,9 +52,6 @@ CALIBRATION_SECONDS = 0.0025
 
 BOUND_MILLIS = 50.0
 """No request may hold the loop for longer."""
-
-FULL_PASS = 2
-"""The generation of Python's garbage collector that visits all objects."""
 
 BIG = 15_900_000
 """Bytes of the largest bodies: a little less than the limit of a frame."""
@@ -124,20 +121,13 @@ class Stopwatch:
     def __init__(self, world: World | ContainerWorld) -> None:
         self.world = world
         self.longest = 0.0
-        self._collected = 0.0
+        self._cpu_time = CpuTime()
 
     def timed(self, work: Callable[[], Any]) -> None:
-        """Run one turn of the loop and time it without full garbage collections: these visit all tables."""
-        gc.callbacks.append(self._collecting)
-        self._collected = 0.0
-        began = time.process_time()
-        work()
-        self.longest = max(self.longest, time.process_time() - began - self._collected)
-        gc.callbacks.remove(self._collecting)
-
-    def _collecting(self, phase: str, info: dict[str, int]) -> None:
-        if info["generation"] == FULL_PASS:
-            self._collected += time.process_time() * (1 if phase == "stop" else -1)
+        """Run one turn of the loop and time it."""
+        with self._cpu_time as turn:
+            work()
+        self.longest = max(self.longest, turn.seconds)
 
     def deliver(self, speaker: Speaker, data: bytes, chunk: int = 1 << 16) -> None:
         """Deliver bytes as a socket does, in chunks, each a turn, then run all calls that are due."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Sequence
 
 import pytest
@@ -24,6 +23,7 @@ from mqgateway.gateway.access.policies import (
     topic,
 )
 from mqgateway.gateway.access.users import User, UserStatus, UserType
+from tests.support.cpu_time import CpuTime
 
 ALICE = User("alice", "s")
 IP = "127.0.0.1"
@@ -116,7 +116,7 @@ def test_a_hundred_thousand_policies_decide_as_fast_as_few() -> None:
     rows = [(f"Topic:t{number}{'*' * (number % 2)}", ALLOW) for number in range(100_000)]
     many = acl(*rows)
     decide("alice", ALICE, many, topic("t1"), SUB, IP)
-    begin = time.perf_counter()
-    for number in range(1000):
-        assert decide("alice", ALICE, many, topic(f"t{number * 100}"), SUB, IP).is_allowed
-    assert time.perf_counter() - begin < 1.0
+    with CpuTime() as taken:
+        for number in range(1000):
+            assert decide("alice", ALICE, many, topic(f"t{number * 100}"), SUB, IP).is_allowed
+    assert taken.seconds < 1.0
