@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from typing import Any, ClassVar, NamedTuple, Self
 
 from compat_tests.support.artifacts import SMALL_JVM, program
@@ -133,6 +134,7 @@ class Driver:
         self._ids = itertools.count(1)
         self._open: dict[int, Future[Any]] = {}
         self._lock = threading.Lock()
+        self._has_ended = False
         self._reader = threading.Thread(target=self._read, name=f"driver-{version}", daemon=True)
         self._reader.start()
 
@@ -144,7 +146,7 @@ class Driver:
     @property
     def has_ended(self) -> bool:
         """True if the program ended by itself."""
-        return self._process.popen.poll() is not None
+        return self._has_ended
 
     def ask(self, op: str, timeout: float = ANSWER_SECONDS, **arguments: Any) -> Any:
         """Run one operation in the JVM and wait ``timeout`` seconds for its answer."""
@@ -160,8 +162,9 @@ class Driver:
             self._open[request["id"]] = answer
             stdin = self._process.popen.stdin
             assert stdin is not None
-            stdin.write(json.dumps(request).encode() + b"\n")
-            stdin.flush()
+            with suppress(BrokenPipeError):  # the program has ended, and `_read` fails the answer
+                stdin.write(json.dumps(request).encode() + b"\n")
+                stdin.flush()
         return answer
 
     def new_name(self, what: str) -> str:
@@ -170,7 +173,7 @@ class Driver:
 
     def close(self) -> None:
         """End the JVM."""
-        with self._lock:
+        with self._lock, suppress(BrokenPipeError):  # the program may have ended before it read all
             assert self._process.popen.stdin is not None
             self._process.popen.stdin.close()
         try:
@@ -190,7 +193,10 @@ class Driver:
                 waiting.set_exception(ClientError(error["type"], error.get("code"), error["message"]))
             else:
                 waiting.set_result(answer.get("result"))
-        for waiting in list(self._open.values()):
+        with self._lock:
+            self._has_ended = True  # from here on `begin` refuses: a later request would never be answered
+            unanswered = list(self._open.values())
+        for waiting in unanswered:
             waiting.set_exception(RuntimeError(f"the driver of client {self.version} has ended"))
 
 
