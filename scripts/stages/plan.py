@@ -21,6 +21,7 @@ FULL = ("--hypothesis-profile", "full", PATIENCE)
 
 COMPILER, PEERS, SERVERS, SHELLS, BROWSER, LONG = "compiler", "peers", "servers", "shells", "browser", "long"
 """Groups of programs, by which `machine` installs what is missing."""
+UNIT_NEEDS = (SHELLS, COMPILER)
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,8 @@ class Stage:
         folders: Test folders and files; empty for a stage without pytest.
         options: More arguments for pytest.
         needs: Groups of programs.
-        is_beside: Runs at low priority beside the other stages, for the processor time that they leave.
+        lane: Stages of a lane run one after the other, lanes beside each other; all but lane 0 run at low
+            priority, for the processor time that it leaves. Two lanes must not use the same environment.
     """
 
     name: str
@@ -43,7 +45,7 @@ class Stage:
     folders: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    is_beside: bool = False
+    lane: int = 0
 
     def arguments(self) -> list[str]:
         """Return the arguments for the environment's command; most commands name their folder themselves."""
@@ -54,7 +56,7 @@ class Stage:
 
 @dataclass(frozen=True)
 class Plan:
-    """Stages that run one after the other, except for those beside."""
+    """Stages that belong together, in lanes."""
 
     title: str
     stages: tuple[Stage, ...]
@@ -97,11 +99,13 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
     proven = ("--ours", "all" if repeat else "changed")
     quick = (
         Stage("lint", "lint"),
-        Stage("unit", "unit", "not slow", ("tests",), (*QUICK, "--log-durations"), (SHELLS, COMPILER)),
-        Stage("types", "types", is_beside=True),
+        Stage(
+            "unit", "unit", "not slow", ("tests",), (*QUICK, "--log-durations"), (SHELLS, COMPILER), lane=1
+        ),
+        Stage("types", "types", lane=2),
     )
     others = (
-        Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), is_beside=True),
+        Stage("compiled", "compiled", "not slow", hot_tests(setup), QUICK, (COMPILER,), lane=2),
         Stage("core", "compat", "core and not long", ("compat_tests",), (*proven, *WORKERS), (PEERS,)),
     )
     return Plan("stage one", (*quick, *others) if peers else quick)
@@ -110,7 +114,7 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
 SECOND = Plan(
     "stage two",
     (
-        Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, (SHELLS, COMPILER)),
+        Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, UNIT_NEEDS, lane=1),
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage(
             "compatibility",
@@ -120,8 +124,8 @@ SECOND = Plan(
             (*WORKERS, *DURATIONS),
             (PEERS, SERVERS),
         ),
-        Stage("site", "docs", is_beside=True),
-        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), is_beside=True),
+        Stage("site", "docs", lane=2),
+        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), lane=2),
     ),
 )
 """Stage two: every other test that takes minutes at most."""

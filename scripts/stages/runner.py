@@ -77,13 +77,13 @@ def tox_command(stage: Stage) -> list[str]:
     command = [*TOX, "--skip-pkg-install", "-e", stage.environment]
     if arguments := stage.arguments():
         command += ["--", *arguments]
-    return [*BESIDE, *command] if stage.is_beside else command
+    return [*BESIDE, *command] if stage.lane else command
 
 
 class Runner:
     """Runs plans one after the other; `results` grows with each stage.
 
-    Stages in front run one at a time; those beside run one at a time in a second lane.
+    The stages of a lane run one at a time, lanes at the same time.
     """
 
     def __init__(
@@ -105,19 +105,26 @@ class Runner:
     def run(self, plan: Plan) -> None:
         """Run all stages of a plan, whatever comes of the others."""
         self._logs.mkdir(parents=True, exist_ok=True)
-        front = [stage for stage in plan.stages if not stage.is_beside]
-        beside = [stage for stage in plan.stages if stage.is_beside]
-        lanes = [", ".join(stage.name for stage in front)] if front else []
-        lanes += [f"at low priority {', '.join(stage.name for stage in beside)}"] if beside else []
-        self._say(f"{plan.title}: {'; '.join(lanes)}; logs in {self._logs}")
-        lane = threading.Thread(target=self._run_lane, args=(beside,), name="beside")
-        lane.start()
+        lanes: dict[int, list[Stage]] = {}
+        for stage in sorted(plan.stages, key=lambda stage: stage.lane):
+            lanes.setdefault(stage.lane, []).append(stage)
+        words = [
+            f"{'at low priority ' if lane else ''}{', '.join(stage.name for stage in stages)}"
+            for lane, stages in lanes.items()
+        ]
+        self._say(f"{plan.title}: {'; '.join(words)}; logs in {self._logs}")
+        front, *others = lanes.values()
+        threads = [threading.Thread(target=self._run_lane, args=(stages,)) for stages in others]
+        for thread in threads:
+            thread.start()
         try:
             self._run_lane(front)
-            lane.join()
+            for thread in threads:
+                thread.join()
         except BaseException:
             self.stop()
-            lane.join()
+            for thread in threads:
+                thread.join()
             raise
 
     def stop(self) -> None:

@@ -55,6 +55,12 @@ def test_ci_runs_every_test_but_the_long_run() -> None:
     assert "changed" not in core.options
 
 
+def test_lanes_of_a_plan_use_environments_of_their_own() -> None:
+    for plan in plans(SETUP):
+        used = {(stage.environment, stage.lane) for stage in plan.stages}
+        assert len(used) == len({environment for environment, _ in used}), plan.title
+
+
 def test_every_marker_of_a_stage_is_known() -> None:
     named = {word for stage in stages() for word in re.findall(r"\w+", stage.marks)}
     assert named - {"and", "or", "not"} <= {*MARKS}

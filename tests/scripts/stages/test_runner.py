@@ -1,4 +1,4 @@
-"""Stages run in two lanes; each gives one line, and its whole output only when it fails."""
+"""Stages run in lanes; each gives one line, and its whole output only when it fails."""
 
 from __future__ import annotations
 
@@ -61,13 +61,13 @@ def test_failing_stage_shows_its_output_and_others_run(said: Said) -> None:
     assert said.runner.results[0].summary == "1 failed, 2 passed in 3.21s (0:00:03)"
 
 
-def test_stages_beside_run_at_the_same_time(said: Said, tmp_path: Path) -> None:
+def test_lanes_run_at_the_same_time(said: Said, tmp_path: Path) -> None:
     """Each waits for the other's file."""
     meet = (
         "import pathlib, time\npathlib.Path('{0}').touch()\n"
         "while not pathlib.Path('{1}').exists(): time.sleep(0.01)\n"
     )
-    front, beside = Stage("a", meet.format("a", "b")), Stage("b", meet.format("b", "a"), is_beside=True)
+    front, beside = Stage("a", meet.format("a", "b")), Stage("b", meet.format("b", "a"), lane=1)
     said.runner.run(Plan("stage one", (front, beside)))
     assert said.lines[0].startswith("stage one: a; at low priority b;")
     assert {one.stage.name for one in said.runner.results if one.has_passed} == {"a", "b"}
@@ -84,7 +84,7 @@ def test_interrupt_ends_what_runs_and_starts_nothing_more(said: Said, tmp_path: 
         return python_command(stage)
 
     runner = Runner(tmp_path, tmp_path / "logs", said.lines.append, interrupt)
-    stages = [Stage("front", ""), Stage("b", sleeps, is_beside=True), Stage("c", PASSES, is_beside=True)]
+    stages = [Stage("front", ""), Stage("b", sleeps, lane=1), Stage("c", PASSES, lane=1)]
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         runner.run(Plan("stage one", tuple(stages)))
@@ -121,8 +121,8 @@ def test_report_has_notes_and_names_failures(tmp_path: Path) -> None:
     assert "all stages passed in 1:07" in report(results[:1], 67)
 
 
-def test_command_of_a_stage_beside_has_low_priority() -> None:
-    stage = Stage("types", "types", is_beside=True)
+def test_command_of_a_stage_of_another_lane_has_low_priority() -> None:
+    stage = Stage("types", "types", lane=1)
     assert tox_command(stage)[:3] == ["nice", "-n", "10"]
     in_front = tox_command(Stage("lint", "lint"))
     assert in_front[1:] == ["-m", "tox", "run", "--skip-pkg-install", "-e", "lint"]
