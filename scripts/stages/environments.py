@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -46,9 +47,13 @@ def prepare(root: Path, names: Iterable[str], log: Path) -> list[str]:
     wanted = unprepared(root, names)
     if not wanted:
         return []
+    # uv has certificates of its own, unless it is asked to accept those of the machine, as pip does.
+    env = {"UV_SYSTEM_CERTS": "1", "UV_NATIVE_TLS": "1", **os.environ}
     with log.open("wb") as output:
         command = [*TOX, "--notest", "-e", ",".join(wanted)]
-        done = subprocess.run(command, cwd=root, stdout=output, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(
+            command, cwd=root, stdout=output, stderr=subprocess.STDOUT, env=env, check=False
+        )
     if done.returncode != 0:
         raise NotPrepared(f"tox cannot make {', '.join(wanted)}:\n{log.read_text(errors='replace')}")
     stamp = root / STAMP
