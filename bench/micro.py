@@ -103,6 +103,7 @@ def whole_work(folder: Path) -> list[Work]:
     }
     loads = (
         ("a whole send", server, sends, TOGETHER),
+        ("a whole send alone", server, send_request(0), 1),
         ("a whole send, ACL 2.0", asking, signed, TOGETHER),
         ("a whole send, counted", counting, sends, TOGETHER),
         *(

@@ -15,7 +15,7 @@ from typing import Final
 from mqgateway.engine.disk import Disk, File
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, clear_tail
-from mqgateway.engine.store.log import ConfirmPolicy, confirm_policy, written
+from mqgateway.engine.store.log import Agreement, ConfirmPolicy, confirm_policy, written
 from mqgateway.engine.store.log_on_files import LogOnFiles
 from mqgateway.engine.store.record import BLANK_SIZE, blank
 
@@ -141,14 +141,19 @@ def newest_bytes(options: StoreOptions, memory: int) -> int:
 
 
 def commit_log_of(
-    options: StoreOptions, disk: Disk, root: str, memory: int, remove: Callable[[str], None]
+    options: StoreOptions,
+    disk: Disk,
+    root: str,
+    memory: int,
+    remove: Callable[[str], None],
+    agreement: Agreement | None,
 ) -> CommitLog:
     """Return the commit log of a store in a directory, on a machine with `memory` bytes. `remove` deletes old
-    files."""
+    files. Without an `agreement` records are confirmed as the settings say."""
     return CommitLog(
         FilePool(disk, remove=remove),
         options.store_path_commit_log or f"{root}/commitlog",
         options.mapped_file_size_commit_log,
         newest_bytes(options, memory),
-        confirm_policy(options),
+        agreement or confirm_policy(options),
     )

@@ -13,12 +13,10 @@ from collections.abc import Sequence
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.store.dispatch_request import (
     DispatchRequest,
-    DispatchRun,
     KeyedBatch,
     QueuedRun,
     enters_queue,
     expanded,
-    last_of,
 )
 from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.views.view import View
@@ -30,7 +28,8 @@ class Dispatch:
     `offset` is the position up to which the log is dispatched; `last_start` and `last_timestamp` (ms) are
     those of the newest message that was put into a queue. `waiting` has the requests that `add` took and
     `apply` has still to dispatch. `reads_properties` is true if a view needs more of every record than queues
-    and index do. A view that takes records must be among `views` from the beginning.
+    and index do. A view that takes records must be among `views` from the beginning. In a turn views are
+    called that have something to do.
     """
 
     def __init__(self, views: Sequence[View]) -> None:
@@ -57,6 +56,7 @@ class Dispatch:
         waiting = self.waiting
         run: list[DispatchRequest] = []
         is_all = is_plain = True
+        last = 0
         while waiting:
             request = waiting[0]
             end = request.physical_offset + request.size
@@ -65,7 +65,7 @@ class Dispatch:
             waiting.popleft()
             if request.queue is None or request.producer is not None:
                 is_plain = False
-            self._prepare(request, run)
+            last = self._prepare(request, run)
             self.offset = end
             if in_parts and isinstance(request.properties, tuple) and waiting:
                 is_all = False
@@ -74,34 +74,31 @@ class Dispatch:
             if self.offset < confirmed:
                 self.offset = confirmed
         if run:
-            taken = DispatchRun(run, is_plain, last_of(run[-1]))
             for view in self._takers:
-                view.append(taken, arrivals)
+                if not (is_plain and view.ignores_plain):
+                    view.append(run, arrivals)
+                view.last = last
         return is_all
 
-    def _prepare(self, request: DispatchRequest, run: list[DispatchRequest]) -> None:
-        """Add a request to a run, in the forms that views take, and note which message was last."""
+    def _prepare(self, request: DispatchRequest, run: list[DispatchRequest]) -> int:
+        """Add a request to a run, in the forms that views take; return the position of its last record."""
         properties = request.properties
         if isinstance(properties, dict):
             run.append(request)
-            if request.queue is not None:
-                self.last_start = request.physical_offset
-                self.last_timestamp = request.store_timestamp
+            last = request.physical_offset
         elif isinstance(properties, QueuedRun):
             run.append(request)
             self.last_start, self.last_timestamp = properties.last, properties.pending[-1][2]
+            return properties.last
         elif isinstance(properties, KeyedBatch):
             run.append(request)
-            self._note_last(request, properties.sizes[-1])
+            last = request.physical_offset + request.size - properties.sizes[-1]
         else:
             run += expanded(request, properties, is_keyed=not self.reads_properties)
-            self._note_last(request, properties[-1][0])
-
-    def _note_last(self, request: DispatchRequest, size: int) -> None:
-        """Note the last message of a batch, which has `size` bytes."""
+            last = request.physical_offset + request.size - properties[-1][0]
         if request.queue is not None:
-            self.last_start = request.physical_offset + request.size - size
-            self.last_timestamp = request.store_timestamp
+            self.last_start, self.last_timestamp = last, request.store_timestamp
+        return last
 
     def has_waiting(self, confirmed: int) -> bool:
         """Return True if anything before `confirmed` is not dispatched yet."""
@@ -131,7 +128,8 @@ class Dispatch:
         """Let views write out what has grown too long. Raises `OSError`; what was not written stays in
         memory."""
         for view in self._takers:
-            view.settle(self.last_timestamp)
+            if view.is_full:
+                view.settle(self.last_timestamp)
 
     def repeat(self, message: StoredMessage, views: Sequence[View]) -> bool:
         """Give a record that was read from the log to the views that lack it; return False if one of them

@@ -109,21 +109,6 @@ class DispatchRequest:
         self.producer = producer
 
 
-class DispatchRun:
-    """Consecutive requests that views take together.
-
-    `last` is the position of the last record. `is_plain` is true if no request has a producer and each has a
-    queue of its own, so that views of producers, transactions and markers need to know only where it ends.
-    """
-
-    __slots__ = ("is_plain", "last", "requests")
-
-    def __init__(self, requests: list[DispatchRequest], is_plain: bool, last: int) -> None:
-        self.requests = requests
-        self.is_plain = is_plain
-        self.last = last
-
-
 def last_of(request: DispatchRequest) -> int:
     """Return the position of the last record of a request."""
     properties = request.properties

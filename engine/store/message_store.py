@@ -45,7 +45,7 @@ from mqgateway.engine.store.group_commit import Done
 from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.large_batch import LargeBatch
-from mqgateway.engine.store.log import Agreement, Log
+from mqgateway.engine.store.log import Agreement, Log, confirm_policy
 from mqgateway.engine.store.older_messages import OlderMessages
 from mqgateway.engine.store.privacy import warn_if_others_may_read
 from mqgateway.engine.store.raw_log import RawLog
@@ -98,10 +98,8 @@ class MessageStore(StoreReading):
     """One broker's messages. Only `start` and `cut` raise for a disk fault; other methods report it by
     statuses and remarks. The messages are in `commit_log`, by default the one of the settings, in the
     directory `root`. `removals` delete old files; a given `commit_log` was made with the same. `older` has
-    what the log has deleted."""
+    what the log has deleted. If the store `agrees`, only what replicas agree on is confirmed."""
 
-    gate: WriteGate | None = None
-    """Refuses or redirects puts while the log is written by another broker; None: puts are appended."""
     _lock: File | None
     was_clean = False
     """True if the previous run stopped cleanly; valid once this one has started."""
@@ -122,6 +120,8 @@ class MessageStore(StoreReading):
         removals: Removals | None = None,
         views: Sequence[View] = (),
         older: OlderMessages | None = None,
+        gate: WriteGate | None = None,
+        agrees: bool = False,
     ) -> None:
         self._options, self._store_host, self._disk, self._clock = options, store_host, disk, clock
         self.on_arrivals, self._lock = on_arrivals, None
@@ -132,7 +132,10 @@ class MessageStore(StoreReading):
         self._aside = aside or worker
         self._removals = removals or Removals(disk, clock, self._aside, options)
         remove = self._removals.add
-        self._log = commit_log or commit_log_of(options, disk, self.root, memory, remove)
+        self.gate = gate
+        """Refuses or redirects puts while the log is written by another broker; None: puts are appended."""
+        self.agreement = Agreement(confirm_policy(options)) if agrees else None
+        self._log = commit_log or commit_log_of(options, disk, self.root, memory, remove, self.agreement)
         self._queues = queues_of(options, disk, self.root, is_batch_topic, remove)
         self._index: Index | None = None
         if options.message_index_enable and options.index_file_write_enable:
@@ -207,8 +210,8 @@ class MessageStore(StoreReading):
         self._lock.write(0, b"lock")
         self._disk.open(abort, create=True).write(0, str(os.getpid()).encode())
         self._checkpoint.load()
-        if isinstance(self._log.policy, Agreement) and self._options.all_ack_in_sync_state_set:
-            self._log.policy.limit = self._checkpoint.confirm_physical_offset
+        if self.agreement is not None and self._options.all_ack_in_sync_state_set:
+            self.agreement.limit = self._checkpoint.confirm_physical_offset
         self._disk.sync_dir(self.root)
         yield from recovery.run(clean)
         for place in recovery.unsettled:
@@ -235,11 +238,6 @@ class MessageStore(StoreReading):
         )
         log.info("store %s is open %s", self.root, report.in_words)
         return report
-
-    def agree(self) -> Agreement:
-        """Confirm from now on only what replicas agree on."""
-        self._log.policy = agreement = Agreement(self._log.policy)
-        return agreement
 
     def cut(self, offset: int) -> bool:
         """Truncate the log at `offset`, the end of a record, durably: a power cut restores nothing of the
@@ -403,7 +401,7 @@ class MessageStore(StoreReading):
         self._rest_watchers.append(callback)
 
     def _apply(self) -> None:
-        if not self._dispatch_up_to(self.confirm_offset, bool(self._rest_watchers)):
+        if not self._dispatch_up_to(self._log.confirm_offset, bool(self._rest_watchers)):
             for callback in self._rest_watchers:
                 callback()
 

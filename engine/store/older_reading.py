@@ -23,7 +23,15 @@ from mqgateway.engine.store.log import ENDLESS, Log
 from mqgateway.engine.store.older_messages import NothingYet, OlderBlock, OlderMessages
 from mqgateway.engine.store.properties_text import PropertiesText
 from mqgateway.engine.store.record import properties_of, properties_text_of
-from mqgateway.engine.store.results import Accept, GetResult, GetStatus, Record, TransferLimits, outside
+from mqgateway.engine.store.results import (
+    NO_LIMITS,
+    Accept,
+    GetResult,
+    GetStatus,
+    Record,
+    TransferLimits,
+    outside,
+)
 
 MAX_BYTES: Final = 128 << 20
 """Maximum of bytes of an answer to a reader without a limit."""
@@ -106,9 +114,11 @@ class OlderReading:
             yield end, None
 
     def get_whole(
-        self, queue: BatchConsumeQueue, offset: int, max_count: int, max_bytes: int | None, may_wait: bool
+        self, queue: AnyQueue, offset: int, max_count: int, max_bytes: int | None, may_wait: bool
     ) -> GetResult:
-        """Return records of a queue of batches as they are stored, at least one."""
+        """Return records of a queue as they are stored, at least one: batches are not expanded."""
+        if not isinstance(queue, BatchConsumeQueue):
+            return self.get(queue, offset, max_count, max_bytes, None, NO_LIMITS, may_wait)
         low, high = self._source.min_offset(queue), queue.max_offset
         if offset < low and self._source.has(queue):
             return outside(offset, low, high)

@@ -110,42 +110,24 @@ class StoreReading:
         try:
             if self.compaction is not None and self.compaction.covers(topic):
                 return self.compaction.get(topic, queue_id, offset, max_count, max_bytes, accept, limits)
-            if self._older is not None and queue is not None and self._older.covers(queue, offset):
-                return self._get_older(
-                    self._older, queue, offset, max_count, max_bytes, accept, limits, may_wait, whole
-                )
-            # A unit that is still in memory has a record that was just written.
-            is_fresh = isinstance(queue, ConsumeQueue) and offset >= queue.tail_start
-            reader = self._reader_that(may_wait or is_fresh)
-            if whole:
-                result = reader.get_whole(queue, offset, max_count, max_bytes, uncommitted)
+            older = self._older
+            if older is not None and queue is not None and older.covers(queue, offset):
+                if whole:
+                    result = older.get_whole(queue, offset, max_count, max_bytes, may_wait)
+                else:
+                    result = older.get(queue, offset, max_count, max_bytes, accept, limits, may_wait)
             else:
-                result = reader.get(queue, offset, max_count, max_bytes, accept, limits)
+                # A unit that is still in memory has a record that was just written.
+                is_fresh = isinstance(queue, ConsumeQueue) and offset >= queue.tail_start
+                reader = self._reader_that(may_wait or is_fresh)
+                if whole:
+                    result = reader.get_whole(queue, offset, max_count, max_bytes, uncommitted)
+                else:
+                    result = reader.get(queue, offset, max_count, max_bytes, accept, limits)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             assert queue is not None
             result = GetResult(GetStatus.OFFSET_FOUND_NULL, offset, queue.min_offset, queue.max_offset)
-        self.statistics.get(len(result.queue_offsets), self._clock.monotonic() - began)
-        return result
-
-    def _get_older(
-        self,
-        older: OlderReading,
-        queue: AnyQueue,
-        offset: int,
-        max_count: int,
-        max_bytes: int | None,
-        accept: Accept | frozenset[int] | None,
-        limits: TransferLimits,
-        may_wait: bool,
-        whole: bool,
-    ) -> GetResult:
-        """Return messages that the local log has no longer; see `get`."""
-        began = self._clock.monotonic()
-        if whole and isinstance(queue, BatchConsumeQueue):
-            result = older.get_whole(queue, offset, max_count, max_bytes, may_wait)
-        else:
-            result = older.get(queue, offset, max_count, max_bytes, accept, limits, may_wait)
         self.statistics.get(len(result.queue_offsets), self._clock.monotonic() - began)
         return result
 

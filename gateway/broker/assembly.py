@@ -142,8 +142,8 @@ def _replicas(
         from mqgateway.gateway.broker.ledger.parts import quorum_replicas
 
         return quorum_replicas(environment, store, ledger)
-    if environment.options.enable_controller_mode:
-        return AgreedReplicas(environment.store_options, store.raw, store.agree(), may_answer)
+    if store.agreement is not None:
+        return AgreedReplicas(environment.store_options, store.raw, store.agreement, may_answer)
     return Replicas(environment.store_options, store.raw)
 
 
@@ -183,9 +183,9 @@ def _store(
         commit_log=commit_log,
         removals=removals,
         older=environment.tier,
+        gate=None if role.is_master else closed_gate(role.state.kind),
+        agrees=environment.options.enable_controller_mode and commit_log is None,
     )
-    if not role.is_master:
-        store.gate = closed_gate(role.state.kind)
     if options.enable_compaction:
         store.compact_with(
             Compaction(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.gateway.cli.plain import body_fields, escaped_json
+from mqgateway.gateway.cli.tier import BROKER, CLUSTER, URL, brokers_of
 
 if TYPE_CHECKING:
     from mqgateway.engine.message import StoredMessage
@@ -24,13 +25,13 @@ OFFSET_MAX = (1 << 63) - 1
 
 
 @click.command(epilog=EXAMPLES)
-@click.argument("url", metavar="URL")
+@URL
 @click.argument("topic", metavar="TOPIC")
 @click.argument("queue_id", metavar="QUEUE", type=click.IntRange(0))
 @click.argument("offset", metavar="OFFSET", type=click.IntRange(0))
 @click.option("--count", type=click.IntRange(1), default=32, show_default=True, help="Number of messages.")
-@click.option("--cluster", metavar="NAME", help="Only this cluster.")
-@click.option("--broker-name", metavar="NAME", help="Only this broker.")
+@CLUSTER
+@BROKER
 def read(
     url: str, topic: str, queue_id: int, offset: int, count: int, cluster: str | None, broker_name: str | None
 ) -> None:
@@ -46,7 +47,6 @@ def read(
     from mqgateway.engine.tier.reading import TierReading
     from mqgateway.engine.worker import InlineWorker
     from mqgateway.gateway.cli.store import errors_reported
-    from mqgateway.gateway.cli.tier import brokers_of
 
     with errors_reported(False):
         store, brokers = brokers_of(url, cluster, broker_name)

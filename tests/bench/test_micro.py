@@ -72,12 +72,13 @@ def test_looks_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
 
 def test_sends_and_pulls_are_answered_from_bytes_to_bytes(tmp_path: Path) -> None:
     steps = [measured(work, 1) for work in whole_work(tmp_path)]
-    sends, _, counted, *_ = steps
+    sends, alone, _, counted, *_ = steps
     pull, batch = f"a whole pull of {TOGETHER} messages", f"a whole batch of {TOGETHER} x 128 B"
     assert [step.name for step in steps] == [
-        *("a whole send", "a whole send, ACL 2.0", "a whole send, counted"),
+        *("a whole send", "a whole send alone", "a whole send, ACL 2.0", "a whole send, counted"),
         *(batch, f"{batch} of a client with IPv6"),
         *(pull, f"{pull}, counted"),
     ]
     assert sends.instructions < counted.instructions < 1.08 * sends.instructions
+    assert sends.instructions < alone.instructions
     assert "| a whole send |" in "\n".join(section(steps, 1))

@@ -25,8 +25,10 @@ COLLABORATORS = {
         "held content moves between files of one name",
     ),
     "engine/upkeep/check.py": ({"ledger", "tables"}, "numbers of a report, by names of collaborators"),
-    "gateway/broker/acting/services.py": ({"gate"}, "the gate of the log follows the broker's role"),
-    "gateway/broker/assembly.py": ({"gate"}, "the gate of the log follows the broker's role"),
+    "gateway/broker/acting/services.py": (
+        {"gate"},
+        "the gate of the log follows the role, and a new master's opens once its services are ready",
+    ),
     "gateway/broker/clients/members.py": ({"subscribed"}, "a value, by the name of a collaborator"),
     "gateway/broker/clients/table.py": ({"subscribed"}, "a value, by the name of a collaborator"),
     "gateway/broker/operations/batches.py": ({"spans"}, "a value, by the name of a collaborator"),

@@ -3,14 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import accumulate, repeat
 from typing import Final
 
 from mqgateway.engine.message import StoredMessage, SysFlag
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun, KeyedBatch, QueuedRun
+from mqgateway.engine.store.dispatch_request import DispatchRequest, KeyedBatch, QueuedRun
 from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.index_file import INDEX_GROUP, Header, IndexFile
 from mqgateway.engine.store.lost_entries import LostEntries, has_entries
@@ -52,10 +52,10 @@ class IndexView(View):
 
     # Following the log.
 
-    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
+    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """See `View`."""
         index = self._index
-        for request in run.requests:
+        for request in run:
             properties = request.properties
             if isinstance(properties, dict):
                 if request.sys_flag & _MASK != _ROLLBACK:
@@ -65,6 +65,7 @@ class IndexView(View):
             else:
                 assert isinstance(properties, QueuedRun)
                 index.pending += properties.pending
+        self.is_full = len(index.pending) >= INDEX_GROUP
 
     def _append_keyed(self, request: DispatchRequest, batch: KeyedBatch) -> None:
         topic, keys, hashes = request.topic, batch.keys, self._index.hashes
@@ -79,6 +80,7 @@ class IndexView(View):
         """Enter a full group. Raises `OSError`; what was not entered stays in memory."""
         if len(self._index.pending) >= INDEX_GROUP:
             self._index.apply(now)
+        self.is_full = False
 
     # Starting.
 
@@ -111,6 +113,7 @@ class IndexView(View):
         if message.sys_flag & _MASK != _ROLLBACK:
             index, position = self._index, message.physical_offset
             index.note(message.topic, message.properties, position, message.store_timestamp)
+            self.is_full = len(index.pending) >= INDEX_GROUP
         return True
 
     def begin_again(self) -> None:

@@ -8,7 +8,7 @@ way to recover, so they are one view. RocketMQ: `CommitLogDispatcherBuildConsume
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from mqgateway.engine.message import (
@@ -30,7 +30,6 @@ from mqgateway.engine.store.consume_queue import (
 )
 from mqgateway.engine.store.dispatch_request import (
     DispatchRequest,
-    DispatchRun,
     KeyedBatch,
     QueuedRun,
     delivery_time,
@@ -80,9 +79,9 @@ class QueuesView(View):
 
     # Following the log.
 
-    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
+    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """See `View`."""
-        for request in run.requests:
+        for request in run:
             properties = request.properties
             if isinstance(properties, dict):
                 queue = request.queue
@@ -177,11 +176,13 @@ class QueuesView(View):
             self._queues.mark(queue)
         if len(queue.tail) >= TAIL_LIMIT:
             self._long.add(queue)
+            self.is_full = True
 
     def settle(self, now: int) -> None:
         """Write out long tails. Raises `OSError`; what was not written stays in memory."""
         while self._long:
             self._queues.write_out(self._long.pop())
+        self.is_full = False
 
     def delete_topic(self, topic: str) -> bool:
         """See `View`."""

@@ -17,13 +17,13 @@ from __future__ import annotations
 import logging
 import struct
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from mqgateway.engine.disk import Disk, make_directories
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.steps import Steps
-from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun, last_of
+from mqgateway.engine.store.dispatch_request import DispatchRequest, last_of
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import Arrival
@@ -95,8 +95,8 @@ class SnapshotView(View):
         self._log: Log | None = None
         self._check_crc = False
         self._has_folder = False
-        self._last = NOTHING
         self._last_kept = NOTHING
+        self.ignores_plain = True
 
     # The state.
 
@@ -121,11 +121,6 @@ class SnapshotView(View):
         """Take a message; return True if the state has it."""
         raise NotImplementedError
 
-    @property
-    def _ignores_plain(self) -> bool:
-        """True if no message of a plain run changes the state."""
-        return True
-
     def _repeat(self, message: StoredMessage) -> bool:
         """Take a record; return True if the state has it."""
         raise NotImplementedError
@@ -136,20 +131,18 @@ class SnapshotView(View):
 
     # Following the log.
 
-    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
+    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """See `View`."""
-        if not run.is_plain or not self._ignores_plain:
-            for request in run.requests:
-                if self._take(request):
-                    self._last_kept = last_of(request)
-        self._last = run.last
+        for request in run:
+            if self._take(request):
+                self._last_kept = last_of(request)
 
     def repeat(self, message: StoredMessage) -> bool:
         """See `View`. Records that the snapshot has are not taken again."""
-        if message.physical_offset > self._last:
+        if message.physical_offset > self.last:
             if self._repeat(message):
                 self._last_kept = message.physical_offset
-            self._last = message.physical_offset
+            self.last = message.physical_offset
         return True
 
     # Starting.
@@ -163,7 +156,7 @@ class SnapshotView(View):
         if not self._has_folder:
             return None
         begin = self._restore_newest(start.log.files.end)
-        return ViewCoverage(begin, self._last)
+        return ViewCoverage(begin, self.last)
 
     def _restore_newest(self, end: int) -> int:
         """Restore the newest snapshot of records before `end`, or nothing; return where to continue."""
@@ -182,7 +175,7 @@ class SnapshotView(View):
                 log.warning("%s cannot be read: %s", path, error)
                 self._clear()
                 continue
-            self._last = self._last_kept = snapshot.position
+            self.last = self._last_kept = snapshot.position
             return snapshot.position
         return self._rebuild_from(log_)
 
@@ -206,11 +199,11 @@ class SnapshotView(View):
     def begin_again(self) -> None:
         """See `View`."""
         self._clear()
-        self._last = self._last_kept = NOTHING
+        self.last = self._last_kept = NOTHING
 
     def end_at(self, end: int) -> None:
         """See `View`. A snapshot that has more than the log is rebuilt."""
-        if self._last >= end:
+        if self.last >= end:
             self._rebuild(end)
             self._replace()
 
@@ -219,11 +212,11 @@ class SnapshotView(View):
     def truncate(self, offset: int) -> int:
         """See `View`. The snapshots that have more are replaced, so that no later start reads them."""
         self.expect_nothing()
-        if self._last >= offset:
+        if self.last >= offset:
             if self._last_kept >= offset:
                 self._rebuild(offset)
             else:
-                self._last = self._last_kept
+                self.last = self._last_kept
             self._replace()
         return NOTHING
 
@@ -262,4 +255,4 @@ class SnapshotView(View):
         return self._snapshot() if self._has_folder else UnsyncedFiles()
 
     def _snapshot(self) -> _SnapshotUnsynced:
-        return _SnapshotUnsynced(self._disk, self._path, self._last, self._encoder())
+        return _SnapshotUnsynced(self._disk, self._path, self.last, self._encoder())

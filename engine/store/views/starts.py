@@ -80,12 +80,14 @@ class StartsView(SnapshotView):
         before = [marker for marker in self._markers.get(key, ()) if marker.offset > offset]
         self._markers[key] = (*before, StartMarker(position, offset))
         self._due.add(key)
+        self.is_full = True
         return True
 
     def settle(self, now: int) -> None:
         """Move the starts of queues with new markers. Raises `OSError`; what was not done stays due."""
         while self._due:
             self._follow(next(iter(self._due)))
+        self.is_full = False
 
     def _follow(self, key: Key) -> None:
         """Let a queue begin where the first marker that fits says, or where the log has it. Reads units."""

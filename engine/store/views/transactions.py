@@ -42,6 +42,7 @@ from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.consume_queue import AnyQueue, ConsumeQueues
 from mqgateway.engine.store.dispatch_request import DispatchRequest, enters_queue, producer_of
 from mqgateway.engine.store.older_messages import OlderMessages
+from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.unit_queue import UnitQueue
 from mqgateway.engine.store.views.snapshot import SnapshotView
 
@@ -146,7 +147,12 @@ class TransactionsView(SnapshotView):
         first = None if transactions is None else transactions.first_open()
         return None if first is None else max(first, queue.min_offset)
 
-    # Following the log.
+    # Following the log. Once anything is known, every message is needed: it moves the end of its queue.
+
+    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+        """See `View`."""
+        super().append(run, arrivals)
+        self.ignores_plain = self._transactions.is_idle
 
     def _take(self, request: DispatchRequest) -> bool:
         queue, produced = request.queue, request.producer
@@ -156,15 +162,12 @@ class TransactionsView(SnapshotView):
         stored = request.store_timestamp
         return self._transactions.take(request.topic, queue.queue_id, produced, offset, end, stored)
 
-    @property
-    def _ignores_plain(self) -> bool:
-        return self._transactions.is_idle
-
     def _passes_over(self, produced: Produced | None) -> bool:
         """Return True if a record changes nothing, as nearly all do where there are no transactions."""
         return self._transactions.is_idle and (produced is None or not begins(produced))
 
     def _repeat(self, message: StoredMessage) -> bool:
+        self.ignores_plain = False
         if not enters_queue(message.sys_flag):
             return False
         offset, end = message.queue_offset, message.physical_offset + message.size
@@ -178,6 +181,7 @@ class TransactionsView(SnapshotView):
             end = request.physical_offset + request.size
             first = first_offset_of(produced, request.queue_offset)
             stored = request.store_timestamp
+            self.ignores_plain = False
             self._transactions.expect(request.topic, queue.queue_id, produced, first, end, stored)
 
     def expect_nothing(self) -> None:
@@ -217,6 +221,7 @@ class TransactionsView(SnapshotView):
 
     def _restore(self, state: bytes) -> None:
         producers, queues = _decode(state)
+        self.ignores_plain = False
         self._transactions.producers, self._transactions.queues = producers, queues
 
     # Being open.

@@ -9,7 +9,7 @@ nothing on disk and is rebuilt at each start, so a new view implements `append`,
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple
 
 from mypy_extensions import mypyc_attr
@@ -18,7 +18,7 @@ from mqgateway.engine.disk import File
 from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.checkpoint import Checkpoint
-from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun
+from mqgateway.engine.store.dispatch_request import DispatchRequest
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.log import Log
 from mqgateway.engine.store.results import Arrival
@@ -105,7 +105,15 @@ class UnsyncedFiles:
 class View:
     """One view. Methods raise `OSError` where they say that they touch files."""
 
-    # Following the log.
+    # Following the log. Attributes, as they are read once in each turn for every view.
+
+    last: int = NOTHING
+    """Position of the newest record that was dispatched, whether the view was given it or ignores it."""
+    ignores_plain: bool = False
+    """True if no message with a queue and without a producer changes the view. Then `append` is not called
+    for messages that are all like that."""
+    is_full: bool = False
+    """True if `settle` has something to write out; it is called only then."""
 
     @property
     def takes_records(self) -> bool:
@@ -113,7 +121,7 @@ class View:
         called."""
         return True
 
-    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
+    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
         """Take messages in the order of the log, noting arrivals for long polls. Touches no file."""
         raise NotImplementedError
 
@@ -131,7 +139,8 @@ class View:
         return False
 
     def settle(self, now: int) -> None:
-        """Write out what has grown too long for memory; `now` is a time in ms. Touches files."""
+        """Write out what has grown too long for memory, or does not wait; `now` is a time in ms. Touches
+        files."""
 
     def delete_topic(self, topic: str) -> bool:
         """Forget a topic; return True if it was known. Touches files."""

@@ -1,5 +1,8 @@
 """Directory of other brokers by name: addresses of their masters, and requests to them.
 
+A request by name is answered with whatever the broker answers. One to an address, which `address` returns for
+a name, fails for a refusal.
+
 Addresses are looked up at a name server when first needed, and again when stale; a stale address is used if
 the lookup fails. RocketMQ: `BrokerOuterAPI.refreshMetadata`, `RpcClientImpl`.
 """
@@ -61,41 +64,53 @@ class BrokerDirectory:
     def ask(self, name: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
         """Send a request to the master of a broker group. Fails with `RequestError`, also if it is late."""
 
-        def query(_: None) -> Deferred[RemotingCommand]:
-            address = self._addresses.get(name)
-            if address is None:
-                raise _failed(f"cannot find addr for broker {name}")
-            return maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
+        def query(address: str) -> Deferred[RemotingCommand]:
+            return self._send(address, command)
 
         def explained(failure: Failure) -> NoReturn:
             if isinstance(failure.value, RequestError):
                 raise failure.value
             raise _failed(f"broker {name} does not answer: {failure.value}")
 
-        return self._fresh().addCallback(query).addErrback(explained)
+        return self.address(name).addCallback(query).addErrback(explained)
+
+    def address(self, name: str) -> Deferred[str]:
+        """Return the address of the master of a broker group. Fails with `RequestError` for an unknown
+        one."""
+
+        def found(_: None) -> str:
+            address = self._addresses.get(name)
+            if address is None:
+                raise _failed(f"cannot find addr for broker {name}")
+            return address
+
+        return self._fresh().addCallback(found)
+
+    def _send(self, address: str, command: RemotingCommand) -> Deferred[RemotingCommand]:
+        return maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
 
     def runtime_info(self, address: str) -> Deferred[dict[str, str]]:
         """Return the figures of a broker by name. Fails with `RequestError`, and with `BodyError`."""
-        asked = self._ask_address(address, RequestCode.GET_BROKER_RUNTIME_INFO)
+        asked = self._query(address, RequestCode.GET_BROKER_RUNTIME_INFO)
         return asked.addCallback(lambda answer: KVTable.decode(answer.body).table)
 
     def settings(self, address: str) -> Deferred[dict[str, str]]:
         """Return the settings of a broker by name. Fails with `RequestError`, and with `ConfigError`."""
-        asked = self._ask_address(address, RequestCode.GET_BROKER_CONFIG)
+        asked = self._query(address, RequestCode.GET_BROKER_CONFIG)
         return asked.addCallback(
             lambda answer: {one.key: one.value for one in load_properties(answer.body, address)}
         )
 
     def topics(self, address: str) -> Deferred[dict[str, dict[str, Any]]]:
         """Return the topics of a broker as JSON, by name. Fails with `RequestError`, and with `BodyError`."""
-        asked = self._ask_address(address, RequestCode.GET_ALL_TOPIC_CONFIG)
+        asked = self._query(address, RequestCode.GET_ALL_TOPIC_CONFIG)
         return asked.addCallback(
             lambda answer: TopicConfigSerializeWrapper.decode(answer.body).topic_config_table
         )
 
     def groups_of(self, address: str) -> Deferred[dict[str, dict[str, Any]]]:
         """Return the consumer groups of a broker as JSON, by name. Fails like `topics`."""
-        asked = self._ask_address(address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
+        asked = self._query(address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
         return asked.addCallback(
             lambda answer: SubscriptionGroupWrapper.decode(answer.body).subscription_group_table
         )
@@ -103,13 +118,13 @@ class BrokerDirectory:
     def topic_stats(self, address: str, topic: str) -> Deferred[TopicStatsTable]:
         """Return the queues of a topic at a broker. Fails like `topics`."""
         header = GetTopicStatsInfoRequestHeader(topic=topic)
-        asked = self._ask_address(address, RequestCode.GET_TOPIC_STATS_INFO, header)
+        asked = self._query(address, RequestCode.GET_TOPIC_STATS_INFO, header)
         return asked.addCallback(lambda answer: TopicStatsTable.decode(answer.body))
 
     def consume_stats(self, address: str, group: str) -> Deferred[ConsumeStats]:
         """Return the progress of a group at a broker. Fails like `topics`."""
         header = GetConsumeStatsRequestHeader(consumer_group=group)
-        asked = self._ask_address(address, RequestCode.GET_CONSUME_STATS, header)
+        asked = self._query(address, RequestCode.GET_CONSUME_STATS, header)
         return asked.addCallback(lambda answer: ConsumeStats.decode(answer.body))
 
     def members(self, address: str, group: str) -> Deferred[list[str]]:
@@ -122,19 +137,23 @@ class BrokerDirectory:
 
         header = GetConsumerConnectionListRequestHeader(consumer_group=group)
         expected = (ResponseCode.SUCCESS, ResponseCode.CONSUMER_NOT_ONLINE)
-        asked = self._ask_address(address, RequestCode.GET_CONSUMER_CONNECTION_LIST, header, expected)
-        return asked.addCallback(read)
+        command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
+        return self.request(address, command, expected).addCallback(read)
 
     def replication(self, address: str) -> Deferred[HARuntimeInfo]:
         """Return the state of the replicas of a master. Fails like `topics`."""
-        asked = self._ask_address(address, RequestCode.GET_BROKER_HA_STATUS)
+        asked = self._query(address, RequestCode.GET_BROKER_HA_STATUS)
         return asked.addCallback(lambda answer: HARuntimeInfo.decode(answer.body))
 
-    def _ask_address(
+    def _query(
+        self, address: str, code: RequestCode, header: Header | None = None
+    ) -> Deferred[RemotingCommand]:
+        return self.request(address, RemotingCommand.request(code, header))
+
+    def request(
         self,
         address: str,
-        code: RequestCode,
-        header: Header | None = None,
+        command: RemotingCommand,
         expected: Sequence[ResponseCode] = (ResponseCode.SUCCESS,),
     ) -> Deferred[RemotingCommand]:
         """Send a request to a broker.
@@ -150,9 +169,7 @@ class BrokerDirectory:
         def unanswered(failure: Failure) -> NoReturn:
             raise _failed(f"the broker does not answer: {failure.value}")
 
-        command = RemotingCommand.request(code, header)
-        asked = maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
-        return asked.addCallbacks(answered, unanswered)
+        return self._send(address, command).addCallbacks(answered, unanswered)
 
     def other_masters(self) -> Deferred[list[str]]:
         """Return the names of other groups with a master, as far as name servers answer; never fails."""

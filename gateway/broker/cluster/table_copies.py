@@ -17,9 +17,9 @@ from mqgateway.engine.tables.topics import TopicConfig, TopicTable
 from mqgateway.gateway.broker.cluster.broker_directory import BrokerDirectory
 from mqgateway.gateway.broker.cluster.topic_changes import creation_request
 from mqgateway.gateway.broker.tables import Tables
-from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigSerializeWrapper
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
+from mqgateway.gateway.codec.errors import BodyError
 from mqgateway.gateway.remoting.call import RequestError
 
 log = logging.getLogger(__name__)
@@ -37,39 +37,38 @@ def shared_topics(topics: TopicTable, mappings: Mappings) -> Iterator[TopicConfi
 async def copy_tables(directory: BrokerDirectory, tables: Tables, names: Sequence[str]) -> None:
     """Create the topics and groups of this broker at the brokers `names` that lack them.
 
-    Raises `RequestError` if a broker does not answer or refuses.
+    Raises `RequestError` if a broker does not answer, refuses, or answers with what is not valid.
     """
     for name in names:
-        answer = await _ask(directory, name, RemotingCommand.request(RequestCode.GET_ALL_TOPIC_CONFIG))
-        topics = TopicConfigSerializeWrapper.decode(answer.body).topic_config_table
-        query = RemotingCommand.request(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
-        answer = await _ask(directory, name, query)
-        groups = SubscriptionGroupWrapper.decode(answer.body).subscription_group_table
-        requests = [
-            creation_request(replace(config, attributes=_as_changes(config.attributes)))
-            for config in shared_topics(tables.topics, tables.mappings)
-            if config.topic_name not in topics
-        ]
-        requests += [
-            RemotingCommand.request(
-                RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
-                body=dumps(replace(group, attributes=_as_changes(group.attributes)).to_json()),
-            )
-            for group in tables.groups.all()
-            if group.group_name not in groups
-        ]
-        for request in requests:
-            await _ask(directory, name, request)
-        if requests:
-            log.info("%s was given %d topics and groups that only this broker had", name, len(requests))
+        address = await directory.address(name)
+        try:
+            count = await _copy_to(directory, tables, address)
+        except (RequestError, BodyError) as error:
+            raise RequestError(ResponseCode.SYSTEM_ERROR, f"{name}: {error}") from None
+        if count:
+            log.info("%s was given %d topics and groups that only this broker had", name, count)
 
 
-async def _ask(directory: BrokerDirectory, name: str, request: RemotingCommand) -> RemotingCommand:
-    answer = await directory.ask(name, request)
-    if answer.code != ResponseCode.SUCCESS:
-        code = answer.code
-        raise RequestError(code, f"{name} refuses request {request.code}: {answer.remark or code}")
-    return answer
+async def _copy_to(directory: BrokerDirectory, tables: Tables, address: str) -> int:
+    """Return the number of topics and groups that the broker at an address lacked."""
+    topics = await directory.topics(address)
+    groups = await directory.groups_of(address)
+    requests = [
+        creation_request(replace(config, attributes=_as_changes(config.attributes)))
+        for config in shared_topics(tables.topics, tables.mappings)
+        if config.topic_name not in topics
+    ]
+    requests += [
+        RemotingCommand.request(
+            RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
+            body=dumps(replace(group, attributes=_as_changes(group.attributes)).to_json()),
+        )
+        for group in tables.groups.all()
+        if group.group_name not in groups
+    ]
+    for request in requests:
+        await directory.request(address, request)
+    return len(requests)
 
 
 def _as_changes(attributes: dict[str, str]) -> dict[str, str]:

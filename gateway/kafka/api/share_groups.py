@@ -11,8 +11,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.api.assigned_groups import (
-    HIDDEN_TOPICS,
-    described_groups,
+    GroupDescriptions,
     described_members,
     existing,
     shows_all,
@@ -34,6 +33,7 @@ from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
 from mqgateway.gateway.kafka.share_groups.assignor import SIMPLE
+from mqgateway.gateway.kafka.share_groups.group import ShareGroup
 from mqgateway.gateway.kafka.share_groups.member import ShareMember
 from mqgateway.gateway.kafka.topics import Topics
 
@@ -47,6 +47,9 @@ class ShareGroupRequests:
         self._coordinator = coordinator
         self._access = access
         self._topics = topics
+        self._descriptions = GroupDescriptions(
+            coordinator, access, ShareGroup, "a share group", DescribedGroup, self._describe
+        )
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -70,33 +73,16 @@ class ShareGroupRequests:
         self, call: KafkaCall, request: ShareGroupDescribeRequest
     ) -> Steps[ShareGroupDescribeResponse]:
         """Answer ShareGroupDescribe."""
-        groups = yield from described_groups(
-            call,
-            request.group_ids,
-            request.include_authorized_operations,
-            lambda group_id: self._describe(call, group_id),
+        groups = yield from self._descriptions.of(
+            call, request.group_ids, request.include_authorized_operations
         )
         return ShareGroupDescribeResponse(groups=groups)
 
-    def _describe(self, call: KafkaCall, group_id: str) -> Steps[DescribedGroup]:
-        yield
-        error = self._access.error(call, group_id, AclOperation.DESCRIBE)
-        if not error and not group_id:
-            error = ErrorCode.INVALID_GROUP_ID
-        if error:
-            return DescribedGroup(error, None, group_id)
-        group = self._coordinator.shares.get(group_id)
-        if group is None:
-            groups, shared = self._coordinator.groups, self._coordinator.shared
-            is_known = groups.get(group_id) is not None or shared.has_group(group_id)
-            message = f"Group {group_id} {'is not a share group' if is_known else 'not found'}."
-            return DescribedGroup(ErrorCode.GROUP_ID_NOT_FOUND, message, group_id)
-        if not (yield from shows_all(call, tuple(group.topics))):
-            return DescribedGroup(ErrorCode.TOPIC_AUTHORIZATION_FAILED, HIDDEN_TOPICS, group_id)
+    def _describe(self, group: ShareGroup) -> Steps[DescribedGroup]:
         described = DescribedGroup(
             ErrorCode.NONE,
             None,
-            group_id,
+            group.id,
             group.state.value,
             group.epoch,
             group.assignment_epoch,

@@ -1,10 +1,12 @@
 """From stored messages to units, index entries and arrivals."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from mqgateway.engine.message import SCHEDULE_TOPIC, SysFlag, java_hash
 from mqgateway.engine.store.dispatch import Dispatch
-from mqgateway.engine.store.dispatch_request import DispatchRequest, DispatchRun
+from mqgateway.engine.store.dispatch_request import DispatchRequest
 from mqgateway.engine.store.results import Arrival
 from mqgateway.engine.store.views.view import View
 from tests.support.engine.store.stores import Bench, message, parts_of
@@ -22,8 +24,8 @@ class Recording(View):
     def takes_records(self) -> bool:
         return self._takes_records
 
-    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
-        self.calls.append(f"append {len(run.requests)}, last {run.last}, plain: {run.is_plain}")
+    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+        self.calls.append(f"append {len(run)}")
 
     def settle(self, now: int) -> None:
         self.calls.append(f"settle {now}")
@@ -34,8 +36,32 @@ def test_view_that_takes_no_records_is_not_called() -> None:
     dispatch = Dispatch(views)
     dispatch.add(DispatchRequest("orders", None, {}, 0, 0, 0, 100, 5))
     assert dispatch.apply(100, None)
+    assert [view.calls for view in views] == [["append 1"], []]
+
+
+def test_view_that_ignores_plain_messages_is_called_for_others_only() -> None:
+    bench, view = Bench(), Recording(True)
+    bench.put(message())
+    queue = bench.store._queues.get("orders", 0)
+    view.ignores_plain = True
+    dispatch = Dispatch([view])
+    dispatch.add(DispatchRequest("orders", queue, {}, 0, 0, 0, 100, 5))
+    assert dispatch.apply(100, None)
+    assert (view.calls, view.last) == ([], 0)
+    dispatch.add(DispatchRequest("orders", queue, {}, 0, 1, 100, 100, 5))
+    dispatch.add(DispatchRequest("orders", None, {}, 0, 0, 200, 100, 5))
+    assert dispatch.apply(300, None)
+    assert (view.calls, view.last) == (["append 2"], 200)
+
+
+def test_view_settles_only_if_it_is_full() -> None:
+    view = Recording(True)
+    dispatch = Dispatch([view])
     dispatch.settle()
-    assert [view.calls for view in views] == [["append 1, last 0, plain: False", "settle 0"], []]
+    assert view.calls == []
+    view.is_full = True
+    dispatch.settle()
+    assert view.calls == ["settle 0"]
 
 
 def test_arrival_reports_what_a_waiting_reader_needs() -> None:

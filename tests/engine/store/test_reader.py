@@ -272,9 +272,10 @@ def test_only_few_answers_are_kept_for_sharing() -> None:
 
 
 def test_records_beyond_agreed_limit_are_not_read() -> None:
-    bench = filled(5)
+    bench = filled(5, agrees=True)
     ends = [r.physical_offset + r.size for r in records(bench.store.get("orders", 0, 0, 32))]
-    agreement = bench.store.agree()
+    agreement = bench.store.agreement
+    assert agreement is not None
     for count in range(5, 0, -1):
         agreement.limit = ends[count - 1]
         result = bench.store.get("orders", 0, 0, 32)
@@ -289,13 +290,14 @@ def test_records_beyond_agreed_limit_are_not_read() -> None:
 
 
 def test_of_batches_neither() -> None:
-    bench = Bench()
+    bench = Bench(agrees=True)
     for number in range(3):
         body = batch(b"a%d" % number, b"b")
         bench.store.put_inner_batch(message("batched", 0, body, {"UNIQ_KEY": "u"}))
     bench.store.dispatch()
     found = records(bench.store.get("batched", 0, 0, 32))
-    agreement = bench.store.agree()
+    agreement = bench.store.agreement
+    assert agreement is not None
     agreement.limit = found[1].physical_offset + found[1].size
     assert bench.store.get("batched", 0, 0, 32).next_offset == 4
     behind = bench.store.get("batched", 0, 4, 32)

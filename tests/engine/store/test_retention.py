@@ -97,8 +97,9 @@ def test_young_files_stay() -> None:
 
 
 def test_files_that_replicas_have_not_confirmed_stay() -> None:
-    bench = filled(at_hour(23), file_reserved_time=3)
-    agreement = bench.store.agree()
+    bench = filled(at_hour(23), file_reserved_time=3, agrees=True)
+    agreement = bench.store.agreement
+    assert agreement is not None
     agreement.limit = 5000
     look(bench)
     assert files(bench) == 4

@@ -28,9 +28,9 @@ from tests.support.engine.store.stores import Bench, batch, message
 from tests.support.engine.upkeep.damage import flip
 
 
-def small() -> Bench:
+def small(*, agrees: bool = False) -> Bench:
     """A store whose queues of batches have ten units a file."""
-    return Bench(mapper_file_size_batch_consume_queue=460)
+    return Bench(mapper_file_size_batch_consume_queue=460, agrees=agrees)
 
 
 # Putting.
@@ -196,8 +196,9 @@ def test_nothing_is_read_from_the_end_on(offset: int, status: GetStatus) -> None
 
 
 def test_batches_beyond_what_replicas_agreed_on_are_not_read() -> None:
-    bench = small()
-    agreement = bench.store.agree()
+    bench = small(agrees=True)
+    agreement = bench.store.agreement
+    assert agreement is not None
     fill_kafka(bench, 2)
     end = bench.store.max_physical_offset
     fill_kafka(bench, 2)

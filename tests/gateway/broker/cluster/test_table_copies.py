@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, succeed
 
 from mqgateway.engine.static_topics.mappings import TopicQueueMappingDetail
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, MESSAGE_FORMAT
@@ -11,6 +13,8 @@ from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cluster.table_copies import copy_tables, shared_topics
+from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import RequestError
 from tests.support.gateway.client.cluster import Cluster
 
@@ -47,3 +51,24 @@ def test_topics_that_belong_to_a_broker_are_not_shared() -> None:
 def test_broker_that_does_not_answer_is_named() -> None:
     with Cluster() as cluster, pytest.raises(RequestError, match="gone"):
         copy(cluster, cluster.broker, "gone")
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [(b"no JSON", "broker-b: .* is not JSON"), (None, "broker-b: the broker answers 1, refused")],
+)
+def test_broker_with_an_answer_that_is_not_valid_is_named(body: bytes | None, reason: str) -> None:
+    with Cluster() as cluster:
+        source = cluster.broker
+        cluster.add_broker("broker-b", 20911)
+        cluster.settle(1)
+        answer = (
+            RemotingCommand(ResponseCode.SYSTEM_ERROR, remark="refused")
+            if body is None
+            else RemotingCommand(ResponseCode.SUCCESS, body=body)
+        )
+        with (
+            patch.object(source.cluster.broker_directory, "_send", lambda *_: succeed(answer)),
+            pytest.raises(RequestError, match=reason),
+        ):
+            copy(cluster, source, "broker-b")

@@ -57,6 +57,7 @@ class Bench:
         aside: Worker | None = None,
         knows_topics: bool = True,
         older: OlderMessages | None = None,
+        agrees: bool = False,
         **changes: Any,
     ) -> None:
         self.clock = clock or ManualClock()
@@ -74,6 +75,7 @@ class Bench:
             memory=GIB,
             aside=aside,
             older=older,
+            agrees=agrees,
         )
         self.report = self.store.start()
 

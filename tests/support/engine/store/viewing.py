@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.message import StoredMessage
-from mqgateway.engine.store.dispatch_request import DispatchRun, enters_queue
+from mqgateway.engine.store.dispatch_request import DispatchRequest, enters_queue
 from mqgateway.engine.store.message_store import Arrival, MessageStore
 from mqgateway.engine.store.unit_queue import UnitQueue
 from mqgateway.engine.store.views.view import NOTHING, View
@@ -48,8 +48,8 @@ class Holds(View):
     def limits_reading(self) -> bool:
         return True
 
-    def append(self, run: DispatchRun, arrivals: list[Arrival] | None) -> None:
-        for request in run.requests:
+    def append(self, run: Sequence[DispatchRequest], arrivals: list[Arrival] | None) -> None:
+        for request in run:
             properties = request.properties
             assert isinstance(properties, dict)
             if request.queue is not None:
