@@ -54,6 +54,12 @@ class RackedPair(KafkaPair):
         wanted = re.compile(r"rocketmq_messages_out_total\{.*topic=\"" + re.escape(topic) + r"\".*\} (\S+)")
         return sum(int(float(found[1])) for line in lines if (found := wanted.fullmatch(line)))
 
+    def shown_nodes(self, member: Member) -> list[int]:
+        """Return the ids of the brokers that a member reports."""
+        with Connection(self.address(member)) as connection:
+            answer = connection.ask("Metadata", 9, topics=[], allow_auto_topic_creation=False)
+        return sorted(one["node_id"] for one in answer["brokers"])
+
     def produce(self, topic: str, begin: int, end: int) -> None:
         """Produce records with these numbers as values."""
         text = "".join(f"{number}\n" for number in range(begin, end))
@@ -162,3 +168,14 @@ def test_java_client_returns_to_the_leader_once_the_follower_is_lost(
         pair.produce(name, COUNT, 2 * COUNT)
         consumer.join(SECONDS)
         assert printed and printed[0].split() == [str(number) for number in range(2 * COUNT)]
+
+
+@pytest.mark.timeout(600)
+def test_follower_that_is_stopped_leaves_the_metadata_at_once(work: Path, name: str) -> None:
+    """It is not shown any more when its process has ended, without any drain."""
+    with racked_pair(work / name) as pair:
+        pair.make_topic(name)
+        leader, follower = pair.group.master(), pair.follower()
+        wait_until(lambda: len(pair.shown_nodes(leader)) == 2, SECONDS, "both are shown")
+        follower.stop()
+        assert pair.shown_nodes(leader) == [1 + pair.group.members.index(leader)]
