@@ -130,16 +130,18 @@ def test_clients_read_from_the_follower_in_their_rack(work: Path, commands: Comm
 
         place = ("--topic", name, "--partition", "0", "--offset", "earliest")
         options = ("--max-messages", str(COUNT), "--command-property", f"client.rack={rack}")
-        printed = commands.run(pair.bootstrap, "console-consumer", *place, *options)
-        assert printed.out.split() == values, printed
-        assert pair.delivered(follower, name) == COUNT and pair.delivered(leader, name) == 0
+        for times, level in enumerate(("read_uncommitted", "read_committed"), 1):
+            isolation = ("--isolation-level", level)
+            printed = commands.run(pair.bootstrap, "console-consumer", *place, *options, *isolation)
+            assert printed.out.split() == values, printed
+            assert pair.delivered(follower, name) == times * COUNT and pair.delivered(leader, name) == 0
 
         command = [_kcat(), "-b", pair.bootstrap, "-C", "-t", name, "-p", "0", "-o", "beginning", "-e", "-q"]
         done = subprocess.run(
             [*command, "-X", f"client.rack={rack}"], capture_output=True, text=True, timeout=SECONDS
         )
         assert done.stdout.split() == values, done
-        assert pair.delivered(follower, name) >= 2 * COUNT and pair.delivered(leader, name) == 0
+        assert pair.delivered(follower, name) == 3 * COUNT and pair.delivered(leader, name) == 0
 
 
 @pytest.mark.long
