@@ -27,7 +27,7 @@ NO_END: Final = -1
 class GroupNode(NamedTuple):
     """A node: its number among the replicas, its id for clients, its address, and its rack.
 
-    `end` is the end of its log when it was reported.
+    `begin` and `end` are those of its log when it was reported. A node that is leaving stops.
     """
 
     number: int
@@ -36,14 +36,17 @@ class GroupNode(NamedTuple):
     port: int
     rack: str = ""
     end: int = NO_END
+    begin: int = 0
+    is_leaving: bool = False
 
 
 class NodeState(NamedTuple):
-    """A node in its master's view."""
+    """A node in its master's view. Readers may use one that `serves`: it is in sync and keeps up."""
 
     node: GroupNode
     is_online: bool
     is_in_sync: bool
+    serves: bool = False
 
 
 class NodesView(NamedTuple):
@@ -67,20 +70,43 @@ class GroupNodes:
     def __init__(self) -> None:
         self._nodes: dict[int, GroupNode] = {}
         self._heard: dict[int, int] = {}
+        self._ends: dict[int, int] = {}  # of this master's log when a node reported last
+        self._keeping_up: set[int] = set()
 
-    def note(self, node: GroupNode, now: int) -> bool:
-        """Note what a node reports; return False if another one has its id, or there are too many nodes."""
+    def note(self, node: GroupNode, now: int, end: int) -> bool:
+        """Note what a node reports; return False if another one has its id, or there are too many nodes.
+
+        `end` is that of this master's log. A node keeps up if it has all that this log had at its last
+        report. Kafka: `Replica.updateFetchStateOrThrow`. A node that is leaving is offline at once.
+        """
         taken = any(each.id == node.id and number != node.number for number, each in self._nodes.items())
         if taken or (node.number not in self._nodes and len(self._nodes) >= NODES_MAX):
             return False
         self._nodes[node.number] = node
+        if node.is_leaving:
+            self._forget(node.number)
+            return True
         self._heard[node.number] = now
+        before = self._ends.get(node.number)
+        if before is not None and before <= node.end:
+            self._keeping_up.add(node.number)
+        else:
+            self._keeping_up.discard(node.number)
+        self._ends[node.number] = end
         return True
+
+    def _forget(self, number: int) -> None:
+        """Take a node for offline."""
+        self._heard.pop(number, None)
+        self._ends.pop(number, None)
+        self._keeping_up.discard(number)
 
     def adopt(self, view: NodesView) -> None:
         """Take over the nodes of an earlier master's view; none of them counts as online yet."""
         self._nodes = {each.node.number: each.node._replace(end=NO_END) for each in view.nodes}
         self._heard.clear()
+        self._ends.clear()
+        self._keeping_up.clear()
 
     def view(
         self, own: GroupNode, epoch: int, now: int, *, in_sync: Container[int] | None, gap_max: int
@@ -90,7 +116,7 @@ class GroupNodes:
         `in_sync` has the numbers of replicas in sync; if it is None, those are that are online and whose log
         lacks less than `gap_max` bytes.
         """
-        states = [NodeState(own, True, True)]
+        states = [NodeState(own, True, True, True)]
         for number, node in self._nodes.items():
             if number == own.number or node.id == own.id:
                 continue
@@ -99,7 +125,8 @@ class GroupNodes:
                 is_in_sync = is_online and node.end != NO_END and own.end - node.end < gap_max
             else:
                 is_in_sync = number in in_sync
-            states.append(NodeState(node, is_online, is_in_sync))
+            serves = is_online and is_in_sync and number in self._keeping_up
+            states.append(NodeState(node, is_online, is_in_sync, serves))
         return NodesView(epoch, own.id, tuple(sorted(states, key=_id_of)))
 
 
@@ -130,7 +157,9 @@ def parse_view(text: str) -> NodesView:
     if not isinstance(reported, list):
         raise ValueError("it has no nodes")
     states = [
-        NodeState(_node_in(each), bool(each.get("online")), bool(each.get("inSync")))
+        NodeState(
+            _node_in(each), bool(each.get("online")), bool(each.get("inSync")), bool(each.get("serves"))
+        )
         for each in reported[: NODES_MAX + 1]
         if isinstance(each, dict)
     ]
@@ -139,7 +168,7 @@ def parse_view(text: str) -> NodesView:
 
 
 def _flags(state: NodeState) -> dict[str, bool]:
-    return {"online": state.is_online, "inSync": state.is_in_sync}
+    return {"online": state.is_online, "inSync": state.is_in_sync, "serves": state.serves}
 
 
 def _members_of(text: str) -> dict[str, Any]:
@@ -163,4 +192,5 @@ def _node_in(fields: dict[str, Any]) -> GroupNode:
     number, node_id, port = (_number(fields, name) for name in ("number", "id", "port"))
     if node_id < 0 or number < 0 or not 0 < port < 1 << 16 or node_id >= 1 << 31:
         raise ValueError(f"node {node_id} has number {number} and port {port}")
-    return GroupNode(number, node_id, host, port, rack, _number(fields, "end"))
+    end, begin = _number(fields, "end"), _number({"begin": 0} | fields, "begin")
+    return GroupNode(number, node_id, host, port, rack, end, begin, fields.get("is_leaving") is True)

@@ -10,6 +10,8 @@ from mqgateway.engine.options.principal_rules import check_principal_rules
 
 SASL_MECHANISMS = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
 """Names of the mechanisms that Kafka clients can use."""
+RACK_AWARE_SELECTOR = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
+LEADER_SELECTOR = "org.apache.kafka.common.replica.LeaderSelector"
 
 
 class KafkaOptions(Options):
@@ -53,6 +55,14 @@ class KafkaOptions(Options):
         "Rack of this broker for Kafka clients (`broker.rack`). Empty: none.",
         ours=True,
         effect=Effect.RESTART,
+    )
+    kafka_replica_selector_class: str = option(
+        "",
+        "Class by which a leader chooses the replica that a Kafka consumer reads from "
+        "(`replica.selector.class`). " + RACK_AWARE_SELECTOR + ": one in sync in the rack of the client "
+        "(`client.rack`). Empty, or " + LEADER_SELECTOR + ": the leader.",
+        ours=True,
+        check=checks.one_of("", RACK_AWARE_SELECTOR, LEADER_SELECTOR),
     )
     kafka_num_partitions: int = option(
         1,

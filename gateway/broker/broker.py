@@ -81,6 +81,8 @@ class Broker:
     """Returns the term of the broker's DLedger group; None outside a group."""
     coordinated: CoordinatorView | None = None
     """Groups and transactions that a front end coordinates; None without one."""
+    is_draining: bool = False
+    """True while clients are moved to other brokers, and until the stop."""
 
     def __post_init__(self) -> None:
         self.options = self.environment.options

@@ -5,8 +5,8 @@ that still arrive are accepted: a refused send would be lost if it is one-way, a
 chosen. The drain ends once no send has arrived for a while or `drainTimeoutMillis` is over; at once if name
 servers know no other broker that does not stop too. Kafka's producers are not waited for: their partitions
 are led here until the end. Under a controller or in a DLedger group producers need no redirection: another
-member is elected master. Clients of front ends are then given its address for a moment. Not in RocketMQ,
-whose broker stops at once.
+member is elected master. Clients of front ends are then given its address for a moment. So are readers of a
+slave, whose address clients are not given any more. Not in RocketMQ, whose broker stops at once.
 """
 
 from __future__ import annotations
@@ -62,12 +62,25 @@ class Draining:
         """
         broker = self._broker
         limit = broker.options.drain_timeout_millis
-        if not limit or not broker.role.is_master:
+        if not limit:
             return succeed(None)
+        broker.is_draining = True
         self._began = elapsed_millis(broker.clock)
         replica = self._replica
-        work = self._send_away(limit, leaving) if replica is None else self._hand_over(replica, limit)
+        if not broker.role.is_master:
+            work = self._send_readers_away()
+        elif replica is None:
+            work = self._send_away(limit, leaving)
+        else:
+            work = self._hand_over(replica, limit)
         return Deferred.fromCoroutine(work)
+
+    async def _send_readers_away(self) -> None:
+        """Have readers of this slave turn to its master."""
+        nodes = self._broker.nodes
+        if nodes is not None and nodes.serves:
+            nodes.leave()
+            await self._schedule.pause(ANSWER_SECONDS)
 
     async def _send_away(self, limit: int, leaving: Collection[str]) -> None:
         broker = self._broker
@@ -97,6 +110,7 @@ class Draining:
         if nodes is None or self._broker.role.is_master or not nodes.view().nodes:
             return
         await self._looked(LEADER_LOOK_SECONDS, self._look_for_leader)
+        nodes.leave()
         await self._schedule.pause(ANSWER_SECONDS)
 
     def _looked(self, seconds: float, look: Callable[[], None]) -> Deferred[None]:

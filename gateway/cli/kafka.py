@@ -317,29 +317,18 @@ def doctor(name: str | None, watch: float, bootstrap: str, config: str, as_json:
     With GROUP only this group is examined, and the transactions of the topics that it has offsets in. Exit
     code 5: something was found.
     """
-    from mqgateway.gateway.cli.kafka_findings import (
-        findings_of_groups,
-        hanging,
-        hanging_findings,
-        late_transactions,
-    )
-    from mqgateway.gateway.cli.kafka_queries import partitions_of, producers, transactions
+    from mqgateway.gateway.cli.kafka_doctor import examine_cluster
 
     with _cluster(bootstrap, config) as cluster:
-        before = {one.name: one for one in _examined(cluster, name)}
-        topics = _topics_of(before.values()) if name else None
-        partitions = [] if topics == [] else partitions_of(cluster, topics)
-        suspects = hanging(producers(cluster, partitions), transactions(cluster))
-        Event().wait(watch)
-        known = transactions(cluster)
-        again = set(hanging(producers(cluster, {one.partition for one in suspects}), known))
-        after = _examined(cluster, name)
-    concerned = [one for one in known if not name or one.partitions & set(partitions)]
-    found = [
-        *hanging_findings(one for one in suspects if one in again),
-        *late_transactions(concerned, SystemClock().millis()),
-        *findings_of_groups(before, after, watch),
-    ]
+        topics = _topics_of(_examined(cluster, name)) if name else None
+        found = examine_cluster(
+            cluster,
+            lambda: _examined(cluster, name),
+            topics,
+            now=SystemClock().millis(),
+            watch=watch,
+            wait=Event().wait,
+        )
     for one in found:
         if as_json:
             print_row(one._asdict())

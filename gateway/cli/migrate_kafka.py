@@ -82,8 +82,8 @@ def kafka() -> None:
 def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: bool, **configs: str) -> None:
     """Inspect a Kafka cluster and write a plan of its migration.
 
-    Nothing is changed. PLAN has the topics with their settings, the groups, the access control lists and the
-    quotas; edit it to leave some of them out.
+    Nothing is changed. PLAN has the topics and the groups with their settings, the access control lists and
+    the quotas; edit it to leave some of them out.
 
     Exit code 3: the output and PLAN name what differs at the target, and what is not moved.
     """
@@ -98,6 +98,7 @@ def plan(path: str, source: str, target: str, topics: tuple[str, ...], as_json: 
     counts = {"topics": len(made.topics), "partitions": len(made.partitions())}
     counts |= {"groups": len(made.groups) + len(made.share_groups), "acls": len(made.acls)}
     counts |= {"users": len(made.users), "quotas": len(made.client_quotas)}
+    counts |= {"groups with settings": len(made.group_settings)}
     if as_json:
         print_row({**counts, "problems": made.problems})
     else:
@@ -147,8 +148,10 @@ def run(path: str, once: bool, finish: bool, as_json: bool) -> None:
 def verify(path: str, as_json: bool) -> None:
     """Compare the copied records of each partition with those of the source, by number and checksum.
 
-    Exit code 0: they are equal; 3: differences were found, or a cluster did not answer.
+    The settings of groups at the target are compared with those of PLAN. Exit code 0: they are equal; 3:
+    differences were found, or a cluster did not answer.
     """
+    from mqgateway.gateway.migration.kafka.group_settings import different_settings
     from mqgateway.gateway.migration.kafka.verification import compare
 
     is_wrong = False
@@ -172,6 +175,11 @@ def verify(path: str, as_json: bool) -> None:
                     }
                 is_wrong |= bool(row["problem"])
                 _show(row, as_json)
+            problems = different_settings(new, made.group_settings)
+        for name in made.group_settings:
+            problem = problems.get(name, "")
+            is_wrong |= bool(problem)
+            _show_group({"group": name, "problem": problem}, as_json)
     if is_wrong:
         raise SystemExit(NOT_WELL)
 
@@ -182,6 +190,13 @@ def _show(row: dict[str, Any], as_json: bool) -> None:
     else:
         state = row["problem"] or f"{row['source']} records, {row['checksum'][:16]}"
         click.echo(escaped(f"{row['partition']}  {state}"))
+
+
+def _show_group(row: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print_row(row)
+    else:
+        click.echo(escaped(f"group {row['group']}  {row['problem'] or 'settings are equal'}"))
 
 
 class KafkaTerminal(PlanRun):

@@ -115,6 +115,9 @@ _ROWS: Final = {
     "producer.id.expiration.ms": BrokerConfig(
         INT, "86400000", "Time after which an idle producer is forgotten."
     ),
+    "replica.selector.class": BrokerConfig(
+        STRING, None, "Class that chooses the replica that a consumer reads from."
+    ),
     "sasl.enabled.mechanisms": BrokerConfig(LIST, "GSSAPI", "Mechanisms by which clients authenticate."),
     "sasl.oauthbearer.allow.unverified.audience": BrokerConfig(
         BOOLEAN, "false", "Accept access tokens for any audience."
@@ -202,7 +205,7 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "advertised.listeners": node.advertised_listener(call),
         "auto.create.topics.enable": str(options.auto_create_topic_enable).lower(),
         "broker.id": node.id,
-        **({} if node.rack is None else {"broker.rack": node.rack}),
+        **_given("broker.rack", node.rack),
         "connection.failed.authentication.delay.ms": options.kafka_failed_authentication_delay_millis,
         "connections.max.idle.ms": options.kafka_connections_max_idle_millis,
         "connections.max.reauth.ms": options.kafka_connections_max_reauth_millis,
@@ -237,6 +240,7 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "offsets.topic.replication.factor": 1,
         "process.roles": "broker,controller",
         "producer.id.expiration.ms": store.kafka_producer_id_expiration_millis,
+        **_given("replica.selector.class", options.kafka_replica_selector_class),
         "socket.request.max.bytes": options.kafka_max_request_size,
         "ssl.principal.mapping.rules": options.kafka_principal_mapping_rules,
         "telemetry.max.bytes": PUSH_BYTES_MAX,
@@ -252,6 +256,11 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         name: str(values[name]) if name in values else config.default
         for name, config in BROKER_CONFIGS.items()
     }
+
+
+def _given(name: str, value: str | None) -> dict[str, str]:
+    """Return a setting that has a value."""
+    return {name: value} if value else {}
 
 
 def _sasl_values(options: BrokerOptions) -> dict[str, object]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from mqgateway.engine.ha.group_nodes import GroupNode, NodesView
+from mqgateway.engine.options.kafka import RACK_AWARE_SELECTOR
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
@@ -52,6 +53,7 @@ class ClusterView:
     """The cluster of one broker, whose own node is `node`."""
 
     def __init__(self, operations: Operations, node: Node) -> None:
+        self._options = operations.options
         self._replicas = operations.replicas
         self._peers = operations.peers
         self.node = node
@@ -99,17 +101,21 @@ class ClusterView:
         return self._peers.nodes(group) if self._peers is not None and group else self._replicas.nodes()
 
     def nodes(self, call: KafkaCall) -> list[ClusterNode]:
-        """Return the nodes that are online, and this one, by their ids; none while it has no id."""
+        """Return the nodes that are online, by their ids; none while this one has no id.
+
+        This one is among them, unless it stops and others continue.
+        """
         own = self._own(call)
         if own.id < 0:
             return []
         others = {
             node.id: _shown(node)
             for group in ("", *(() if self._peers is None else self._peers.others))
-            for node, is_online, _ in self._view(group).nodes
+            for node, is_online, *_ in self._view(group).nodes
             if is_online and node.id != own.id
         }
-        return sorted([own, *others.values()])
+        is_left_out = self._replicas.is_leaving and not self.leads and bool(others)
+        return sorted(others.values() if is_left_out else [own, *others.values()])
 
     def leader(self, call: KafkaCall, group: str = "") -> ClusterNode | None:
         """Return the node that leads all partitions of a group's topics, None if none does."""
@@ -148,10 +154,45 @@ class ClusterView:
         it, -1 if it does not."""
         if not self._replicas.leads:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        current = self._replicas.epoch
-        if epoch in (NO_EPOCH, current):
-            return ErrorCode.NONE
-        return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > current else ErrorCode.FENCED_LEADER_EPOCH
+        return _epoch_problem(epoch, self._replicas.epoch)
+
+    def follower_problem(self, epoch: int) -> ErrorCode:
+        """Return why this follower does not answer for a partition. See `problem`."""
+        return _epoch_problem(epoch, self._replicas.nodes().epoch)
+
+    def serves_rack(self, rack: str) -> bool:
+        """Return True if this broker is a follower that serves the consumers in a rack.
+
+        Kafka's followers serve consumers in every rack. Here others are sent to the leader, as are those that
+        still read from a follower that was the leader before.
+        """
+        return rack != "" and rack == self.node.rack and not self.leads and self._replicas.serves
+
+    def followers_for(self, rack: str) -> list[GroupNode]:
+        """Return the followers that a consumer in a rack may read from, the best one first; none if it should
+        read from this leader. Source: `RackAwareReplicaSelector`, `ReplicaView.comparator`.
+        """
+        if not rack or rack == self.node.rack or not self.leads:
+            return []
+        if self._options.kafka_replica_selector_class != RACK_AWARE_SELECTOR:
+            return []
+        found = [
+            each.node
+            for each in self._replicas.nodes().nodes
+            if each.serves and each.node.rack == rack and each.node.id != self.node.id
+        ]
+        return sorted(found, key=_end_and_id, reverse=True)
+
+
+def _epoch_problem(epoch: int, current: int) -> ErrorCode:
+    """Return the error for the epoch that a client knows, if the leader's is `current`."""
+    if epoch in (NO_EPOCH, current):
+        return ErrorCode.NONE
+    return ErrorCode.UNKNOWN_LEADER_EPOCH if epoch > current else ErrorCode.FENCED_LEADER_EPOCH
+
+
+def _end_and_id(node: GroupNode) -> tuple[int, int]:
+    return node.end, node.id
 
 
 class ReplicasByGroup:

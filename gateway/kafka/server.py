@@ -111,6 +111,7 @@ class KafkaServer:
 
     def stop(self) -> None:
         """End its time, and answer what waits; the connections end with the remoting server's."""
+        self._operations.replicas.leave()
         self._schedule.stop()
         if self._service is not None:
             self._service.stop()

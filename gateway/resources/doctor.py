@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from mqgateway.engine.message import DLQ_PREFIX, RETRY_PREFIX
+from mqgateway.gateway.client import admin_broker
 from mqgateway.gateway.client import admin_consumers as consumers
 from mqgateway.gateway.client import admin_groups as groups
 from mqgateway.gateway.client import admin_messages as messages
@@ -34,6 +35,8 @@ from mqgateway.gateway.resources import FOUND, lag, targets
 from mqgateway.gateway.resources.transactions import open_halves
 
 _READABLE = 4
+KAFKA_SECONDS = 10.0
+"""Time that an answer of Kafka's protocol may take."""
 
 
 def _text(call: CommandCall, rows: Iterable[Row]) -> Iterator[str]:
@@ -71,10 +74,16 @@ def diagnose(call: CommandCall) -> Iterator[Row]:
         topics=len(group.topics),
         isComplete=group.is_complete,
     )
-    for one in examine(group):
+    found = examine(group)
+    for one in found:
         if one.weight == "cause":
             call.ended = FOUND
         yield one.to_json()
+    checks = {one.check for one in found}
+    for row in _of_kafka(call, group):
+        if row["check"] not in checks:
+            call.ended = FOUND
+            yield row
 
 
 @dataclass
@@ -126,6 +135,46 @@ def gather(call: CommandCall, name: str) -> DiagnosedGroup:
         retry_max=known.retry_max,
         is_complete=not call.servers.failures,
     )
+
+
+# Kafka's side
+
+
+def _of_kafka(call: CommandCall, group: DiagnosedGroup) -> Iterator[Row]:
+    """Yield the problems of a share group and of Kafka's transactions in the topics of a group.
+
+    They are those of `mqgateway kafka doctor`, which no request of RocketMQ shows. Brokers that want TLS or
+    authentication of Kafka clients are left out, with a remark. Those of one Kafka cluster report the same.
+    """
+    seen: set[str] = set()
+    for _, address in targets.brokers(call):
+        with call.servers.part(address):
+            kafka = _kafka_address(call, address)
+            if kafka is None:
+                continue
+            from mqgateway.gateway.cli.kafka_doctor import examine_share_group
+
+            for one in examine_share_group(
+                kafka, group.name, group.topics, seconds=KAFKA_SECONDS, now=group.at, wait=call.wait
+            ):
+                if one.what not in seen:
+                    seen.add(one.what)
+                    yield {**one._asdict(), "weight": "cause", "values": {}}
+
+
+def _kafka_address(call: CommandCall, address: str) -> str | None:
+    """Return the address of a broker for Kafka clients; None if it has none, or wants TLS or a user."""
+    settings = call.servers.ask(admin_broker.settings(), address)
+    port, advertised = settings.get("kafkaPort", "0"), settings.get("kafkaAdvertisedAddress", "")
+    if port == "0":
+        return None
+    if settings.get("authenticationEnabled") == "true" or settings.get("tls.server.mode") == "enforcing":
+        call.remark("Kafka's transactions and share groups were not examined: use mqgateway kafka doctor")
+        return None
+    if advertised not in ("", "client"):
+        return advertised
+    host = settings.get("brokerIP1") if not advertised else None
+    return f"{host or address.rpartition(':')[0]}:{port}"
 
 
 # The group

@@ -267,6 +267,7 @@ LAYERS: dict[str, tuple[str, ...]] = {
         "gateway.mqadmin",
         "gateway.doctor",
         "gateway.remedies",
+        "gateway.cli.kafka_doctor",
         "gateway.cli.plain",
         "gateway.cli.times",
         "gateway.client",

@@ -2,7 +2,8 @@
 
 A master is healthy if it accepts messages. A disk that takes no writes makes it unhealthy, although it still
 serves what is stored. A broker that has name servers is healthy if one of them knows it. If the log is saved
-to an object store, the oldest message that is not saved must be younger than half of fileReservedTime.
+to an object store, the oldest message that is not saved must be younger than half of fileReservedTime. A
+broker that drains is not ready, so that load balancers give it no more clients.
 """
 
 from __future__ import annotations
@@ -38,7 +39,11 @@ def broker_health(broker: Broker, name_servers: Mapping[str, bool]) -> Health:
         "name servers": _name_servers(name_servers),
     }
     saved = broker.store.admin.saved
-    return {**checks, "long retention": _saved(broker, saved)} if saved.is_on else checks
+    if saved.is_on:
+        checks["long retention"] = _saved(broker, saved)
+    if broker.is_draining:
+        checks["stop"] = Check(False, "draining: clients are moved to other brokers")
+    return checks
 
 
 def _saved(broker: Broker, saved: SavedLog) -> Check:

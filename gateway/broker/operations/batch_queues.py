@@ -15,7 +15,8 @@ from mqgateway.engine.tables.topics import PERM_READ, TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.flow_control import OVERLOAD
-from mqgateway.gateway.broker.operations.gate import Gate
+from mqgateway.gateway.broker.operations.gate import Gate, Permit
+from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.produce.put import FAILED, WAITING_FOR_FLUSH
 from mqgateway.gateway.broker.static_topics.state import led_queue
 
@@ -54,6 +55,21 @@ class BatchQueues:
         self._broker = broker
         self._gate = gate
 
+    def ends(self, permit: Permit, topic: str, queue_id: int) -> Ends:
+        """Return the ends of a queue. Raises `OperationError`."""
+        self._gate.enter(permit, Use.QUERY, Use.PULL)
+        return self._ends(topic, self._readable(topic, queue_id))
+
+    def is_in_log(self, permit: Permit, topic: str, queue_id: int, offset: int, begin: int) -> bool:
+        """Return True if a log that begins at `begin` has a queue from an offset on, as this log has.
+
+        Compacted parts, and ranges in an object store, are in no log. Raises `OperationError`.
+        """
+        self._gate.enter(permit, Use.PULL)
+        store, own = self._broker.store, self._readable(topic, queue_id)
+        first = store.offset_at_position(topic, own, max(begin, store.min_physical_offset))
+        return first <= offset <= store.max_offset(topic, own)
+
     def _logs_needed(self, config: TopicConfig) -> int:
         """Return how many logs must have a write of a topic before it is answered; 0 if it does not wait.
 
@@ -88,9 +104,11 @@ class BatchQueues:
         end = store.max_offset(topic, queue_id)
         return Ends(store.min_offset(topic, queue_id), end, store.readable_end(topic, queue_id))
 
-    def _readable(self, topic: str, queue_id: int) -> int:
-        """Return this broker's number of a queue that may be read. Raises `OperationError`."""
-        if self._broker.role.is_slave and not self._broker.options.slave_read_enable:
+    def _readable(self, topic: str, queue_id: int, *, follows: bool = False) -> int:
+        """Return this broker's number of a queue that may be read, of a slave by readers that were sent to it
+        (`follows`), or by all with `slaveReadEnable`. Raises `OperationError`.
+        """
+        if self._broker.role.is_slave and not (follows or self._broker.options.slave_read_enable):
             raise OperationError(Reason.NOT_LEADER_FOR_QUEUE, "this broker is a slave that serves no reads")
         self._checked(topic, queue_id, PERM_READ)
         return self._own_queue(topic, queue_id)

@@ -96,6 +96,8 @@ class ReadBatches:
     """Batches that were read of a queue. `error` is None unless it cannot be read. `aborted` has the aborted
     transactions that may have batches among them, for a reader of committed records.
 
+    The offset of a reader of a slave is ahead if the slave does not have it yet.
+
     Spans that are borrowed, views of the log's memory, must be used or copied before the caller returns to
     the event loop.
     """
@@ -106,13 +108,23 @@ class ReadBatches:
     size: int = 0
     error: OperationError | None = None
     is_out_of_range: bool = False
+    is_ahead: bool = False
     aborted: list[AbortedTransaction] = field(default_factory=list)
 
 
 class _Fetch:
     """A request to read several queues; see `BatchOperations.fetch`."""
 
-    __slots__ = ("group", "is_committed", "max_bytes", "max_wait", "min_bytes", "permit", "positions")
+    __slots__ = (
+        "follows",
+        "group",
+        "is_committed",
+        "max_bytes",
+        "max_wait",
+        "min_bytes",
+        "permit",
+        "positions",
+    )
 
     def __init__(
         self,
@@ -123,6 +135,7 @@ class _Fetch:
         max_wait: int,
         group: str,
         is_committed: bool,
+        follows: bool,
     ) -> None:
         self.permit = permit
         self.positions = positions
@@ -131,6 +144,7 @@ class _Fetch:
         self.max_wait = max_wait
         self.group = group
         self.is_committed = is_committed
+        self.follows = follows
 
 
 class _Read:
@@ -228,6 +242,7 @@ class BatchOperations(BatchProducers):
         group: str = FETCH_GROUP,
         may_borrow: bool = False,
         is_committed: bool = False,
+        follows: bool = False,
     ) -> list[ReadBatches] | Deferred[list[ReadBatches]]:
         """Return batches of several queues, or wait up to `max_wait` ms until there are `min_bytes` of them.
 
@@ -235,10 +250,11 @@ class BatchOperations(BatchProducers):
         the limit of the queue; no queue is read once `max_bytes` are reached. An error in a queue, or an
         offset out of its range, is answered at once. Cancel the Deferred to end the wait. With `may_borrow`
         spans of a list may be borrowed; those of a Deferred never are. With `is_committed` no queue is read
-        past its last stable offset, and what was read names the transactions that were aborted.
+        past its last stable offset, and what was read names the transactions that were aborted. With
+        `follows` the reader was sent to this slave: an offset that it does not have yet is waited for.
         """
         self._gate.enter(permit, Use.PULL)
-        fetch = _Fetch(permit, positions, min_bytes, max_bytes, max_wait, group, is_committed)
+        fetch = _Fetch(permit, positions, min_bytes, max_bytes, max_wait, group, is_committed, follows)
         outcome = self._begin(fetch, may_borrow)
         if isinstance(outcome, Deferred):
             return outcome.addCallback(self._answer, fetch)
@@ -313,11 +329,13 @@ class BatchOperations(BatchProducers):
         """Read one queue. Raises `ColdRead` as long as nothing was read of others."""
         one, is_committed = ReadBatches(position), read.fetch.is_committed
         try:
-            queue_id = self._readable(position.topic, position.queue_id)
+            queue_id = self._readable(position.topic, position.queue_id, follows=read.fetch.follows)
             one.ends = ends = self._ends(position.topic, queue_id)
             if not ends.log_start <= position.offset <= ends.high_watermark:
-                self._check_leads(position)
-                one.is_out_of_range = True
+                one.is_ahead = read.fetch.follows and position.offset > ends.high_watermark
+                if not read.fetch.follows:
+                    self._check_leads(position)
+                one.is_out_of_range = not one.is_ahead
             elif position.offset < ends.of(is_committed) and read.bytes_left > 0:
                 result = self._broker.store.batches.get(
                     position.topic,
@@ -358,11 +376,6 @@ class BatchOperations(BatchProducers):
     def _aborted(self, position: ReadPosition, queue_id: int, end: int) -> list[AbortedTransaction]:
         """Return the aborted transactions of what was read from a position up to an offset."""
         return self._broker.store.transactions.aborted(position.topic, queue_id, position.offset, end)
-
-    def ends(self, permit: Permit, topic: str, queue_id: int) -> Ends:
-        """Return the ends of a queue. Raises `OperationError`."""
-        self._gate.enter(permit, Use.QUERY, Use.PULL)
-        return self._ends(topic, self._readable(topic, queue_id))
 
     def delete_before(self, permit: Permit, topic: str, queue_id: int, offset: int) -> int | Deferred[int]:
         """Delete the messages of a queue before an offset, or all with `TO_END`.

@@ -63,6 +63,21 @@ class ReplicaOperations:
         if self._broker.peers is not None:
             self._broker.peers.tick()
 
+    def leave(self) -> None:
+        """Report to the master that this broker stops; a master has none to report it to."""
+        if self._broker.nodes is not None:
+            self._broker.nodes.leave()
+
+    @property
+    def is_leaving(self) -> bool:
+        """True if this broker stops, and has reported it."""
+        return self._broker.nodes is not None and self._broker.nodes.is_leaving
+
+    @property
+    def serves(self) -> bool:
+        """True if this slave may serve readers: it is in sync and keeps up, by its master's last answer."""
+        return self._broker.nodes is not None and self._broker.nodes.serves
+
     def nodes(self) -> NodesView:
         """Return the nodes of the group, as the master sees them; none before one is published."""
         return NO_VIEW if self._broker.nodes is None else self._broker.nodes.view()

@@ -83,7 +83,9 @@ class LogReplication(Protocol):
 
 
 class Nodes(Protocol):
-    """The nodes of the group that clients of a front end see."""
+    """The nodes of the group that clients of a front end see. A broker `is_leaving` if it stops."""
+
+    is_leaving: bool
 
     @property
     def own_id(self) -> int:
@@ -96,6 +98,15 @@ class Nodes(Protocol):
 
     def tick(self) -> None:
         """Do the work that is due."""
+        ...
+
+    def leave(self) -> None:
+        """Report to the master that this broker stops: clients are not given its address any more."""
+        ...
+
+    @property
+    def serves(self) -> bool:
+        """True if this slave is in sync and keeps up, by its master's last answer."""
         ...
 
     def view(self) -> NodesView:

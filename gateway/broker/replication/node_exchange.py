@@ -77,6 +77,7 @@ class NodeExchange:
         self._reported_at = -LOST_MILLIS
         self._next_report = 0
         self._is_asking = False
+        self.is_leaving = False
         self._topics_version = ""
         self._complaint = ""
         broker.role.on_change(self._role_changed)
@@ -97,10 +98,11 @@ class NodeExchange:
         if self._published is None or number == UNKNOWN_NUMBER:
             return None
         node_id, host, port, rack = self._published
-        keeps_up = self._broker.role.is_master or self._replication.follows
-        end = self._broker.store.max_physical_offset if keeps_up else NO_END
+        store, is_master = self._broker.store, self._broker.role.is_master
+        end = store.max_physical_offset if is_master or self._replication.follows else NO_END
         own_id = self._first_id + number if node_id < 0 else node_id
-        return GroupNode(number, own_id, host, port, rack, end)
+        begin = store.min_physical_offset
+        return GroupNode(number, own_id, host, port, rack, end, begin, self.is_leaving)
 
     def _now(self) -> int:
         return elapsed_millis(self._broker.clock)
@@ -115,8 +117,20 @@ class NodeExchange:
         if own is not None and self._broker.role.is_master:
             view = self._seen(own, self._broker.leader_epoch)
             return view if self._leads else view._replace(leader=NO_NODE)
-        is_current = self._broker.role.is_slave and self._now() - self._reported_at < LOST_MILLIS
-        return self._reported if is_current else self._reported._replace(leader=NO_NODE)
+        return self._reported if self._is_current else self._reported._replace(leader=NO_NODE)
+
+    @property
+    def _is_current(self) -> bool:
+        """True if this is a slave whose master has answered lately."""
+        return self._broker.role.is_slave and self._now() - self._reported_at < LOST_MILLIS
+
+    @property
+    def serves(self) -> bool:
+        """See `Nodes`."""
+        if self.is_leaving or not self._is_current:
+            return False
+        number = self._number()
+        return any(each.serves and each.node.number == number for each in self._reported.nodes)
 
     def _seen(self, own: GroupNode, epoch: int) -> NodesView:
         """Return the nodes as this master sees them."""
@@ -128,7 +142,7 @@ class NodeExchange:
         if not self._leads or self._own() is None:
             return ""
         node = parse_node(report)
-        if not self._nodes.note(node, self._now()):
+        if not self._nodes.note(node, self._now(), self._broker.store.max_physical_offset):
             self._complain(
                 f"node {node.id} at {node.host}:{node.port} has the id of another one (kafkaNodeId)"
             )
@@ -137,6 +151,11 @@ class NodeExchange:
     def reported(self) -> str:
         """See `Nodes`."""
         return format_view(self.view()) if self._leads and self._own() is not None else ""
+
+    def leave(self) -> None:
+        """See `Nodes`."""
+        self.is_leaving, self._next_report = True, 0
+        self.tick()
 
     def tick(self) -> None:
         """See `Nodes`."""
@@ -163,6 +182,8 @@ class NodeExchange:
 
         def ended(_: object) -> None:
             self._is_asking = False
+            if self.is_leaving:
+                self.tick()  # the stop may have begun meanwhile
 
         maybeDeferred(self._ask, master, command, REPORT_SECONDS).addCallback(take).addErrback(
             lambda failure: self._complain(f"the master at {master}: {failure.value}")

@@ -2,6 +2,10 @@
 
 Batches are given whole. A partition that can be read gives at least one, even if it is larger than the limits
 of the request, as long as nothing else was read.
+
+The leader sends a consumer to a follower in its rack that is in sync (KIP-392). A follower that has fallen
+behind sends it back: NOT_LEADER_OR_FOLLOWER, OFFSET_NOT_AVAILABLE and OFFSET_OUT_OF_RANGE of a follower make
+clients ask the leader again.
 """
 
 from __future__ import annotations
@@ -12,8 +16,9 @@ from typing import Final, cast
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.ha.group_nodes import GroupNode
 from mqgateway.engine.steps import PART, Steps, in_parts, run
-from mqgateway.gateway.broker.operations import Operations, Permit, Use
+from mqgateway.gateway.broker.operations import OperationError, Operations, Permit, Use
 from mqgateway.gateway.broker.operations.batches import READ_AT_ONCE, ReadBatches, ReadPosition
 from mqgateway.gateway.kafka.api import Answer, Handlers
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -87,7 +92,12 @@ class Fetch:
     def _fetch(
         self, call: KafkaCall, request: FetchRequest, context: FetchContext, by_id: bool
     ) -> Steps[Answer]:
-        sorted_out = _Sorted(context, request.isolation_level == READ_COMMITTED)
+        sorted_out = _Sorted(
+            context,
+            request.isolation_level == READ_COMMITTED,
+            self._cluster.serves_rack(request.rack_id),
+            self._cluster.followers_for(request.rack_id),
+        )
         permit: Permit | None = None
         topics: dict[TopicName, Admitted | ErrorCode] = {}
         for part in in_parts(context.partitions):
@@ -98,10 +108,10 @@ class Fetch:
                     topics[name] = self._topics.admitted(call, Use.PULL, READING, name.name, topic_id)
                 found = topics[name]
                 if isinstance(found, ErrorCode):
-                    sorted_out.refused.append((key, _refused(key[1], found)))
+                    sorted_out.settled.append((key, _refused(key[1], found)))
                     continue
                 topic, permit = found
-                self._sort(sorted_out, topic, key, partition)
+                self._sort(sorted_out, topic, permit, key, partition)
             yield
         if permit is None or not sorted_out.positions:
             return (yield from self._answer(call, sorted_out, ()))
@@ -114,9 +124,10 @@ class Fetch:
             sorted_out.positions,
             min_bytes,
             max_bytes,
-            0 if sorted_out.refused else max(0, request.max_wait_ms),
+            0 if sorted_out.settled else max(0, request.max_wait_ms),
             may_borrow=len(context.partitions) <= READ_AT_ONCE,  # so that the answer is made at once
             is_committed=sorted_out.is_committed,
+            follows=sorted_out.follows,
         )
         if isinstance(outcome, Deferred):
             return outcome.addCallback(self._waited, sorted_out, call)
@@ -124,7 +135,7 @@ class Fetch:
 
     def _answer(self, call: KafkaCall, wanted: _Sorted, found: Sequence[ReadBatches]) -> Steps[FetchResponse]:
         answer = yield from _answer(wanted, found)
-        if wanted.refused or not self._cluster.leads:
+        if wanted.settled or not self._cluster.leads:
             return hint_in_fetch(self._cluster, self._topics, call, answer)
         return answer
 
@@ -135,25 +146,57 @@ class Fetch:
             return run(steps)
         return self._runner.run(f"fetch {call.connection.address}", steps)
 
-    def _sort(self, wanted: _Sorted, topic: Topic, key: Key, partition: FetchPartition) -> None:
+    def _sort(
+        self, wanted: _Sorted, topic: Topic, permit: Permit, key: Key, partition: FetchPartition
+    ) -> None:
         """Sort a partition of a topic that the client may read."""
-        problem = self._problem(topic, partition)
-        if problem is not None:
-            wanted.refused.append((key, problem))
-            return
         limit = max(1, partition.partition_max_bytes)
-        wanted.positions.append(ReadPosition(topic.store_name, key[1], partition.fetch_offset, limit))
+        position = ReadPosition(topic.store_name, key[1], partition.fetch_offset, limit)
+        answer = self._problem(topic, partition, wanted.follows)
+        if answer is None and wanted.followers:
+            answer = self._moved(permit, position, wanted.followers)
+        if answer is not None:
+            wanted.settled.append((key, answer))
+            return
+        wanted.positions.append(position)
         wanted.keys.append(key)
 
-    def _problem(self, topic: Topic, partition: FetchPartition) -> PartitionData | None:
+    def _problem(self, topic: Topic, partition: FetchPartition, follows: bool) -> PartitionData | None:
         """Return the answer for a partition that cannot be read, None if it can."""
-        number = partition.partition
+        number, epoch = partition.partition, partition.current_leader_epoch
         if not 0 <= number < topic.partitions:
             return _refused(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        code = self._cluster.problem(partition.current_leader_epoch)
+        code = self._cluster.follower_problem(epoch) if follows else self._cluster.problem(epoch)
         if code:
             return _refused(number, code)
-        return None if partition.last_fetched_epoch < 0 else self._divergence(topic, partition)
+        if follows or partition.last_fetched_epoch < 0:  # a follower does not know all ends of epochs yet
+            return None
+        return self._divergence(topic, partition)
+
+    def _moved(
+        self, permit: Permit, position: ReadPosition, followers: Sequence[GroupNode]
+    ) -> PartitionData | None:
+        """Return the answer that names the first follower whose log has an offset, None if none has it.
+
+        Source: `ReplicaManager.findPreferredReadReplica`.
+        """
+        topic, number, offset, _ = position
+        try:
+            for node in followers:
+                if self._batches.is_in_log(permit, topic, number, offset, node.begin):
+                    ends = self._batches.ends(permit, topic, number)
+                    return PartitionData(
+                        number,
+                        0,
+                        ends.high_watermark,
+                        ends.last_stable,
+                        ends.log_start,
+                        preferred_read_replica=node.id,
+                        records=b"",
+                    )
+        except OperationError:
+            pass  # the read has the same error, which is answered
+        return None
 
     def _divergence(self, topic: Topic, partition: FetchPartition) -> PartitionData | None:
         """Return the answer to a client whose last record is not in this log, None if it may be."""
@@ -167,14 +210,21 @@ class Fetch:
 
 
 class _Sorted:
-    """The partitions of a request: those that are refused, with their answers, and those to read."""
+    """The partitions of a request: those that are answered without a read, and those to read.
 
-    __slots__ = ("context", "is_committed", "keys", "positions", "refused")
+    A consumer in this rack reads from this broker, which `follows`; another one is sent to `followers`.
+    """
 
-    def __init__(self, context: FetchContext, is_committed: bool) -> None:
+    __slots__ = ("context", "followers", "follows", "is_committed", "keys", "positions", "settled")
+
+    def __init__(
+        self, context: FetchContext, is_committed: bool, follows: bool, followers: Sequence[GroupNode]
+    ) -> None:
         self.context = context
         self.is_committed = is_committed
-        self.refused: list[Data] = []
+        self.follows = follows
+        self.followers = followers
+        self.settled: list[Data] = []
         self.positions: list[ReadPosition] = []
         self.keys: list[Key] = []
 
@@ -183,13 +233,15 @@ def _refused(number: int, code: ErrorCode) -> PartitionData:
     return PartitionData(number, code, -1, records=b"")
 
 
-def _data(number: int, read: ReadBatches, is_committed: bool) -> PartitionData:
-    """Return the answer for a partition that was read."""
+def _data(number: int, read: ReadBatches, is_committed: bool, has_news: bool) -> PartitionData:
+    """Return the answer for a partition that was read, among others that may have news."""
     if read.error is not None:
         code = error_code(read.error, ErrorCode.TOPIC_AUTHORIZATION_FAILED)
         return _refused(number, code)
     if read.is_out_of_range:
         return _refused(number, ErrorCode.OFFSET_OUT_OF_RANGE)
+    if read.is_ahead and not has_news:  # the wait is over, and it has not come
+        return _refused(number, ErrorCode.OFFSET_NOT_AVAILABLE)
     ends = read.ends
     return PartitionData(
         number,
@@ -211,11 +263,15 @@ def _answer(wanted: _Sorted, found: Sequence[ReadBatches]) -> Steps[FetchRespons
     context, is_committed = wanted.context, wanted.is_committed
     by_topic: dict[TopicName, list[PartitionData]] = {}
     with_records: list[Key] = []
-    read = ((key, _data(key[1], one, is_committed)) for key, one in zip(wanted.keys, found, strict=True))
-    for number, (key, partition) in enumerate(chain(wanted.refused, read), 1):
+    has_news = bool(wanted.settled) or any(one.size for one in found)
+    read = (
+        (key, _data(key[1], one, is_committed, has_news)) for key, one in zip(wanted.keys, found, strict=True)
+    )
+    for number, (key, partition) in enumerate(chain(wanted.settled, read), 1):
         has_records = bool(partition.records)
         seen = AnsweredOffsets(partition.high_watermark, partition.log_start_offset)
-        if context.needs(key, seen, has_records or partition.error_code != 0):
+        is_needed = has_records or partition.error_code != 0 or partition.preferred_read_replica >= 0
+        if context.needs(key, seen, is_needed):
             by_topic.setdefault(key[0], []).append(partition)
         if has_records:
             with_records.append(key)

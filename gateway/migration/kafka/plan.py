@@ -23,7 +23,7 @@ class KafkaPlan:
 
     `topics` have `name`, `partitions` and `configs`; `acls` are rows of `access`. `users` are names with
     SCRAM credentials, which cannot be read from Kafka. `share_groups` are moved with their start offsets, and
-    `client_quotas` are rows of `quotas`.
+    `client_quotas` are rows of `quotas`. `group_settings` are those that groups have of their own.
     """
 
     source: list[str]
@@ -36,6 +36,7 @@ class KafkaPlan:
     acls: list[dict[str, Any]] = field(default_factory=list)
     users: list[str] = field(default_factory=list)
     client_quotas: list[dict[str, Any]] = field(default_factory=list)
+    group_settings: dict[str, dict[str, str]] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def encode(self) -> bytes:
@@ -60,6 +61,8 @@ def decode(data: bytes, path: str) -> KafkaPlan:
             raise MigrationError(f"{path} is not a plan of a migration from Kafka: create it again")
         plan = KafkaPlan(**found)
         plan.partitions()
+        for settings in plan.group_settings.values():
+            settings.items()
     except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError) as error:
         raise MigrationError(f"{path} is not a plan: {error}") from None
     return plan

@@ -15,6 +15,7 @@ from mqgateway.gateway.migration.kafka.access import create_acls
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
 from mqgateway.gateway.migration.kafka.connection import KafkaError
 from mqgateway.gateway.migration.kafka.copying import BEGIN_AGAIN, Copier
+from mqgateway.gateway.migration.kafka.group_settings import set_group_settings
 from mqgateway.gateway.migration.kafka.groups import (
     OFFSET_KINDS,
     PENDING,
@@ -90,7 +91,10 @@ class Migration:
         self._reported = ""
 
     def prepare(self) -> None:
-        """Make topics, partitions and access control lists. Raises `ClientError`, `MigrationError`."""
+        """Make topics, partitions, access control lists and settings of groups.
+
+        Raises `ClientError`, `MigrationError`.
+        """
         if self._progress.is_finished:
             raise MigrationError("this migration is finished: clients may use the target already")
         present = read_topics(self._target)
@@ -106,6 +110,8 @@ class Migration:
                 raise MigrationError(f"the target refuses {topic.name}: {refusal}")
         for refusal in create_acls(self._target, self._plan.acls):
             self._environment.report("acls", refusal)
+        for group, refusal in set_group_settings(self._target, self._plan.group_settings).items():
+            self._environment.report(f"settings of group {group}", refusal)
 
     def follow(self, *, until_caught_up: bool) -> None:
         """Copy until it is interrupted, or until all that the source has is copied.

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.migration.kafka.access import read_acls, scram_users
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
+from mqgateway.gateway.migration.kafka.group_settings import read_group_settings, set_group_settings
 from mqgateway.gateway.migration.kafka.groups import OFFSET_KINDS, read_groups
 from mqgateway.gateway.migration.kafka.plan import KafkaPlan
 from mqgateway.gateway.migration.kafka.quotas import read_quotas
@@ -33,6 +34,7 @@ def survey(source: KafkaCluster, target: KafkaCluster, names: Sequence[str]) -> 
             plan.share_groups.append(group.name)
         else:
             plan.problems.append(f"{group.name} is a {group.kind} group: its state is not moved")
+    plan.problems += _settings_problems(source, target, plan)
     try:
         plan.acls = read_acls(source)
         plan.users = scram_users(source)
@@ -45,6 +47,16 @@ def survey(source: KafkaCluster, target: KafkaCluster, names: Sequence[str]) -> 
     if plan.users:
         plan.problems += _user_problems(target, plan.users)
     return plan
+
+
+def _settings_problems(source: KafkaCluster, target: KafkaCluster, plan: KafkaPlan) -> list[str]:
+    """Add the settings of groups to a plan; return what the target would refuse."""
+    try:
+        plan.group_settings = read_group_settings(source)
+        refusals = set_group_settings(target, plan.group_settings, is_trial=True)
+    except ClientError as error:
+        return [f"settings of groups are not moved: {error}"]
+    return [f"the target refuses settings of group {name}: {why}" for name, why in sorted(refusals.items())]
 
 
 def _user_problems(target: KafkaCluster, users: Sequence[str]) -> list[str]:

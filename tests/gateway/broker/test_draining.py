@@ -43,7 +43,9 @@ def test_drain_redirects_producers_and_accepts_sends() -> None:
     world = world_with_another(drain_timeout_millis=LONG)
     client = world.connect()
     client.create("T")
+    assert not world.service.broker.is_draining
     drained = drain(world.service)
+    assert world.service.broker.is_draining
     for _ in range(4):
         world.net.settle(4)
         assert client.ask(RequestCode.SEND_MESSAGE_V2, send_header("T"), b"late").code == 0
@@ -89,7 +91,8 @@ def test_drain_can_be_cancelled() -> None:
 
 
 def test_useless_drain_ends_at_once() -> None:
-    assert drain(world_with_another().service) == [None]
+    without_setting = world_with_another()
+    assert drain(without_setting.service) == [None] and not without_setting.service.broker.is_draining
     alone = World(drain_timeout_millis=LONG).start()
     drained = drain(alone.service)
     alone.net.settle(0.1)

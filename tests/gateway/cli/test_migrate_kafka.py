@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.migration.kafka.cluster import KafkaCluster, Partition
+from mqgateway.gateway.migration.kafka.group_settings import set_group_settings
 from mqgateway.gateway.mqadmin import connection
 from mqgateway.gateway.mqadmin.connection import SocketStream
 from tests.support.gateway.migration.kafka_clusters import Clusters, kafka_clusters
@@ -54,7 +55,7 @@ def test_cluster_is_moved(two: Clusters, tmp_path: Path) -> None:
     planned = run("plan", path, "--from", SOURCE, "--to", TARGET)
     assert (planned.exit_code, planned.stdout) == (
         0,
-        "1 topics  1 partitions  0 groups  0 acls  0 users  0 quotas\n",
+        "1 topics  1 partitions  0 groups  0 acls  0 users  0 quotas  0 groups with settings\n",
     ), planned.output
     assert run("verify", path).stdout == "a-0  it was not copied\n"
     copied = run("run", path, "--once")
@@ -68,6 +69,20 @@ def test_cluster_is_moved(two: Clusters, tmp_path: Path) -> None:
     assert verified.exit_code == 0 and verified.stdout.startswith("a-0  3 records, ")
     again = run("run", path)
     assert again.exit_code == 1 and "this migration is finished" in again.stderr
+
+
+def test_settings_of_groups_are_moved_and_verified(two: Clusters, tmp_path: Path) -> None:
+    path = tmp_path / "moving.json"
+    settings = {"g": {"share.auto.offset.reset": "earliest"}}
+    assert set_group_settings(two.source.cluster, settings) == {}
+    assert run("plan", path, "--from", SOURCE, "--to", TARGET).exit_code == 0
+    verified = run("verify", path)
+    assert verified.exit_code == 3
+    assert verified.stdout == "group g  share.auto.offset.reset is not set, not earliest\n"
+    assert run("run", path, "--finish").exit_code == 0
+    verified = run("verify", path)
+    assert (verified.exit_code, verified.stdout) == (0, "group g  settings are equal\n")
+    assert json.loads(run("verify", path, "--json").stdout) == {"group": "g", "problem": ""}
 
 
 def test_remarks_and_differences_are_an_exit_code(two: Clusters, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from mqgateway.engine.options.kafka import RACK_AWARE_SELECTOR
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
 from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
 from mqgateway.gateway.kafka.broker_configs import BROKER_CONFIGS, CHANGEABLE, TYPES
@@ -61,6 +62,13 @@ def test_settings_of_groups_are_those_in_effect() -> None:
     shown = described(kafka_group_consumer_heartbeat_interval_millis=500)
     config = shown["group.consumer.heartbeat.interval.ms"]
     assert (config.value, config.config_source) == ("500", STATIC)
+
+
+def test_rack_and_selector_of_replicas_are_shown() -> None:
+    shown = described()
+    assert (shown["broker.rack"].value, shown["replica.selector.class"].value) == (None, None)
+    shown = described(kafka_rack="r", kafka_replica_selector_class=RACK_AWARE_SELECTOR)
+    assert (shown["broker.rack"].value, shown["replica.selector.class"].value) == ("r", RACK_AWARE_SELECTOR)
 
 
 def test_value_that_differs_from_the_default_of_kafka_is_static() -> None:

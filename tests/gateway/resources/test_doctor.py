@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import pytest
 
+from mqgateway.gateway.cli.kafka_findings import KafkaFinding
 from mqgateway.gateway.client.listening import Consumed, Context
 from mqgateway.gateway.client.message import Message, ReceivedMessage
 from mqgateway.gateway.client.push import PushConsumer
@@ -138,3 +139,47 @@ def test_broker_that_does_not_answer_is_reported() -> None:
         assert tool.run("doctor typo") == 4, "no finding is made of a query that failed"
         assert "unknown-group" not in tool.out and "some queries failed" in tool.out
         cluster.mend(20911)
+
+
+class KafkaSide:
+    """Findings of Kafka's protocol, instead of a broker that serves it."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.asked: list[tuple[str, str, list[str]]] = []
+        self.found = [KafkaFinding("hanging-transaction", "a transaction hangs", "abort it")]
+        monkeypatch.setattr("mqgateway.gateway.cli.kafka_doctor.examine_share_group", self._examine)
+
+    def _examine(self, address: str, name: str, topics: Iterable[str], **_: Any) -> list[KafkaFinding]:
+        self.asked.append((address, name, sorted(topics)))
+        return self.found
+
+
+def test_problems_of_kafka_are_causes(monkeypatch: pytest.MonkeyPatch) -> None:
+    kafka = KafkaSide(monkeypatch)
+    with Cluster(kafka_port=9092) as cluster:
+        cluster.make_topic("T", 2)
+        connect(cluster, "G", "T")
+        tool = ResourceTool(cluster)
+        assert tool.run("doctor G") == 5
+        assert "\ncause: hanging-transaction\n  a transaction hangs\n  -> abort it\n" in tool.out
+        assert kafka.asked == [("10.0.0.1:9092", "G", ["T"])]
+        kafka.found = []
+        assert tool.run("doctor G") == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "address"),
+    [
+        ({"kafka_port": 0}, None),
+        ({"kafka_port": 9092, "kafka_advertised_address": "client"}, "10.0.0.1:9092"),
+        ({"kafka_port": 9092, "kafka_advertised_address": "kafka.example:19092"}, "kafka.example:19092"),
+    ],
+)
+def test_kafka_is_asked_at_its_own_address(
+    monkeypatch: pytest.MonkeyPatch, settings: dict[str, Any], address: str | None
+) -> None:
+    kafka = KafkaSide(monkeypatch)
+    with Cluster(**settings) as cluster:
+        cluster.make_topic("T", 2)
+        ResourceTool(cluster).run("doctor G")
+    assert [one[0] for one in kafka.asked] == ([] if address is None else [address])

@@ -57,6 +57,15 @@ def test_slave_that_follows_or_acts_is_healthy() -> None:
     assert health(host)["role"] == (True, "acting master, id 1")
 
 
+def test_broker_that_drains_is_not_ready() -> None:
+    host = MemoryBroker()
+    assert "stop" not in health(host)
+    host.broker.is_draining = True
+    found = health(host)
+    assert found["stop"] == (False, "draining: clients are moved to other brokers")
+    assert [part for part, check in found.items() if not check.is_fine] == ["stop"]
+
+
 def test_fenced_broker_is_unhealthy() -> None:
     host = MemoryBroker()
     host.broker.role.become(RoleKind.FENCED)

@@ -76,6 +76,48 @@ def test_slave_that_is_no_longer_heard_of_is_offline_and_not_in_sync() -> None:
     assert states(master)[1] == (7, "s", False, False)
 
 
+def test_slave_in_sync_serves_readers_until_its_master_is_silent() -> None:
+    group = Group()
+    master, slave = group.master(), group.slave()
+    replicas = slave.service.operations.replicas
+    published(master, "m")
+    published(slave, "s")
+    pass_seconds(group, 40, master, slave)
+    assert replicas.serves and not master.service.operations.replicas.serves
+    assert [one.serves for one in view(master).nodes] == [True, True]
+    assert view(master).nodes[1].node.begin == slave.service.broker.store.min_physical_offset
+    master.kill()
+    pass_seconds(group, LOST_MILLIS // 1000 + 1, slave)
+    assert not replicas.serves
+
+
+def test_slave_that_leaves_is_offline_at_once_and_serves_no_reader() -> None:
+    group = Group()
+    master, slave = group.master(), group.slave()
+    published(master, "m")
+    published(slave, "s")
+    pass_seconds(group, 40, master, slave)
+    slave.service.operations.replicas.leave()
+    assert not slave.service.operations.replicas.serves
+    group.wait(0.1)
+    assert states(master)[1] == (2, "s", False, False)
+    assert slave.service.operations.replicas.is_leaving
+
+
+def test_slave_that_leaves_while_it_reports_leaves_with_the_answer() -> None:
+    group = Group()
+    master, slave = group.master(), group.slave()
+    published(master, "m")
+    published(slave, "s")
+    pass_seconds(group, 40, master, slave)
+    group.wait(1)
+    replicas = slave.service.operations.replicas
+    replicas.tick()
+    replicas.leave()
+    group.wait(0.1)
+    assert not states(master)[1][2]
+
+
 def test_slave_returns_no_view_and_invalid_reports_are_refused() -> None:
     group = Group()
     master, slave = group.master(), group.slave()

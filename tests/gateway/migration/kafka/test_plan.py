@@ -23,6 +23,8 @@ def test_plan_is_read_as_it_was_written() -> None:
         b'{"version": 1}',
         b'{"version": 1, "kind": "kafka", "topics": [{}]}',
         KafkaPlan([], [], topics=[{"name": "a", "partitions": "2", "configs": {}}]).encode(),
+        b'{"version": 1, "kind": "kafka", "source": [], "target": [], "group_settings": ["g"]}',
+        b'{"version": 1, "kind": "kafka", "source": [], "target": [], "group_settings": {"g": "x=y"}}',
     ],
 )
 def test_other_file_is_refused(data: bytes) -> None:

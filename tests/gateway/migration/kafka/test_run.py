@@ -15,6 +15,7 @@ from mqgateway.gateway.kafka.codec.messages.share_group_heartbeat_request import
 from mqgateway.gateway.kafka.codec.schema import Message
 from mqgateway.gateway.migration.kafka.cluster import Partition
 from mqgateway.gateway.migration.kafka.connection import KafkaError
+from mqgateway.gateway.migration.kafka.group_settings import settings_of
 from mqgateway.gateway.migration.kafka.groups import CommittedOffset, commit_offsets, committed_offsets
 from mqgateway.gateway.migration.kafka.quotas import read_quotas, set_quotas
 from mqgateway.gateway.migration.kafka.run import GROUPS_SECONDS, PAUSES
@@ -122,6 +123,15 @@ def test_group_with_members_at_the_target_is_held() -> None:
         with pytest.raises(MigrationError, match="it has members at the target"):
             two.migration(two.plan()).finish()
         assert not two.progress.is_finished
+
+
+def test_settings_of_groups_are_set_before_records_are_copied() -> None:
+    with kafka_clusters() as two:
+        plan = two.plan()
+        plan.group_settings = {"g": {"share.auto.offset.reset": "earliest"}, "s": {"streams.x": "1"}}
+        two.migration(plan).prepare()
+        assert settings_of(two.target.cluster, ["g", "s"]) == {"g": {"share.auto.offset.reset": "earliest"}}
+        assert two.environment.lines == ["settings of group s: Unknown group config name: streams.x"]
 
 
 def test_partitions_that_were_added_need_another_plan() -> None:

@@ -40,6 +40,28 @@ def test_records_at_the_target_are_named() -> None:
         assert two.plan().problems == ["a has records at the target already: other offsets than the source's"]
 
 
+def test_settings_of_groups_that_the_target_refuses_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    wanted = {"g": {"share.auto.offset.reset": "earliest"}, "s": {"streams.num.standby.replicas": "1"}}
+    monkeypatch.setattr(survey, "read_group_settings", lambda _: wanted)
+    with kafka_clusters() as two:
+        plan = two.plan()
+        assert plan.group_settings == wanted
+        assert plan.problems == [
+            "the target refuses settings of group s: Unknown group config name: streams.num.standby.replicas"
+        ]
+
+
+def test_source_that_hides_settings_of_groups_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def hide(_: KafkaCluster) -> dict[str, dict[str, str]]:
+        raise KafkaError(ErrorCode.CLUSTER_AUTHORIZATION_FAILED, "groups with settings")
+
+    monkeypatch.setattr(survey, "read_group_settings", hide)
+    with kafka_clusters() as two:
+        assert two.plan().problems == [
+            "settings of groups are not moved: groups with settings: CLUSTER_AUTHORIZATION_FAILED"
+        ]
+
+
 def test_target_that_hides_its_users_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     with kafka_clusters() as two:
 
