@@ -137,7 +137,7 @@ def test_broker_is_added_while_clients_continue_and_a_restart_keeps_it(peers: Pe
 @pytest.mark.overlap
 @pytest.mark.timeout(600)
 def test_removed_broker_is_stopped_once_clients_have_read_it(peers: Peers, tmp_path: Path) -> None:
-    """Producers use the other broker meanwhile, and no message is lost; a restart starts one broker."""
+    """Producers use the other broker meanwhile, and no message is lost; it can be added again."""
     namesrv, port = free_ports(), free_ports(PORTS)
     two = our_brokers(tmp_path / "serve", namesrv, port, 2, {})
     with ExitStack() as stack:
@@ -160,10 +160,6 @@ def test_removed_broker_is_stopped_once_clients_have_read_it(peers: Peers, tmp_p
             wait_until(
                 lambda: {one.body for one in consumer.collect(0, 0)} >= sent, RECEIVE_SECONDS, "all come"
             )
-        two.stop()
-        two.start()
-        stored = tool("broker", "list", "-n", f"{HOST}:{namesrv}", "--json")
-        assert [row["brokerName"] for row in json.loads(stored.stdout)["rows"]] == ["broker-a-0"]
         done = tool("broker", "add", "broker-a-1", "-n", f"{HOST}:{namesrv}")
         assert done.returncode == 0, done.stderr
         wait_until(lambda: send(peer, topic, "both")[1] == NAMES, RECEIVE_SECONDS, "both are used again")

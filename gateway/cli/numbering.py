@@ -164,8 +164,8 @@ def changed_since(asked: int | str, count: int) -> str:
         return ""
     verb, command = ("added", "remove") if count > int(asked) else ("removed", "add")
     return (
-        f"--brokers {asked} is the number of the last start, and brokers were {verb} since: {count} are "
-        f"started. Start with --brokers {count} from now on, or use mqgateway broker {command}"
+        f"--brokers {asked} is the number of the last start, and brokers were {verb} since: the number is "
+        f"{count} now. Start with --brokers {count} from now on, or use mqgateway broker {command}"
     )
 
 

@@ -49,7 +49,7 @@ LOOK_SECONDS = 0.1
 
 @dataclass(frozen=True)
 class Host:
-    """What an addition needs of the parent.
+    """Functions of the parent that an addition needs.
 
     `renumber` returns the brokers of a number, `check` raises `EngineError` or `OSError` if the last of them
     cannot start, which it decides on another thread. `busy` returns why nothing can be added now. `first`

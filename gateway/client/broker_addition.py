@@ -27,7 +27,7 @@ class AdditionAction(StrEnum):
     START = "start"
     """Begin the addition, or return its state."""
     SERVE_LEFT = "serveLeft"
-    """The same, and serve messages that a removed broker left in the folder."""
+    """Begin it, and serve messages that a removed broker left in the folder."""
 
 
 class AdditionState(StrEnum):

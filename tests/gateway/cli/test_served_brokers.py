@@ -113,7 +113,7 @@ def test_summary_names_a_number_that_was_changed_since(tmp_path: Path) -> None:
     world.service._first["given"] |= {"brokers": 3}
     world.up()
     assert any(
-        "brokers were removed since: 2 are started" in line for line in world.service.summary().lines()
+        "brokers were removed since: the number is 2 now" in line for line in world.service.summary().lines()
     )
 
 
