@@ -6,6 +6,7 @@ Apache's servers have no such command.
 from __future__ import annotations
 
 import itertools
+import json
 import os
 import signal
 import subprocess
@@ -105,8 +106,38 @@ def test_added_broker_takes_its_share_of_topics_that_exist(peers: Peers, tmp_pat
 
 @pytest.mark.overlap
 @pytest.mark.timeout(600)
+def test_broker_is_added_while_clients_continue_and_a_restart_keeps_it(peers: Peers, tmp_path: Path) -> None:
+    """Clients use the third broker without a restart of theirs; `--brokers 2` starts all three then."""
+    namesrv, port = free_ports(), free_ports((*PORTS, 18, 20, 21))
+    two = our_brokers(tmp_path / "serve", namesrv, port, 2, {})
+    with ExitStack() as stack:
+        two.start()
+        stack.callback(two.stop)
+        peer = Peer(f"{HOST}:{namesrv}", peers.driver(CURRENT), CURRENT)
+        stack.callback(peer.close)
+        topic = peer.topic("widened", 2, brokers=2)
+        consumer = stack.enter_context(peer.push(peer.name("readers"), {topic: "*"}))
+        sent = send(peer, topic, "before")[0]
+        for _ in range(2):
+            done = tool("broker", "add", "broker-a-2", "-n", f"{HOST}:{namesrv}", "--json")
+            assert done.returncode == 0, done.stderr
+            (row,) = json.loads(done.stdout)["rows"]
+            assert (row["brokerName"], row["state"]) == ("broker-a-2", "up")
+        wait_until(lambda: peer.knows(topic, 6), RECEIVE_SECONDS, "the route has three brokers")
+        more, brokers = send(peer, topic, "after")
+        assert brokers == {*NAMES, "broker-a-2"}
+        sent |= more
+        two.stop()
+        two.start()
+        wait_until(lambda: peer.knows(topic, 6), RECEIVE_SECONDS, "the restart has started three brokers")
+        sent |= send(peer, topic, "again")[0]
+        wait_until(lambda: {one.body for one in consumer.collect(0, 0)} >= sent, RECEIVE_SECONDS, "all come")
+
+
+@pytest.mark.overlap
+@pytest.mark.timeout(600)
 def test_removed_broker_is_stopped_once_clients_have_read_it(peers: Peers, tmp_path: Path) -> None:
-    """Producers use the other broker meanwhile, no message is lost, and a later start serves the rest."""
+    """Producers use the other broker meanwhile, and no message is lost; it can be added again."""
     namesrv, port = free_ports(), free_ports(PORTS)
     two = our_brokers(tmp_path / "serve", namesrv, port, 2, {})
     with ExitStack() as stack:
@@ -129,3 +160,6 @@ def test_removed_broker_is_stopped_once_clients_have_read_it(peers: Peers, tmp_p
             wait_until(
                 lambda: {one.body for one in consumer.collect(0, 0)} >= sent, RECEIVE_SECONDS, "all come"
             )
+        done = tool("broker", "add", "broker-a-1", "-n", f"{HOST}:{namesrv}")
+        assert done.returncode == 0, done.stderr
+        wait_until(lambda: send(peer, topic, "both")[1] == NAMES, RECEIVE_SECONDS, "both are used again")

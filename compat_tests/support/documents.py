@@ -200,6 +200,7 @@ PAGES: Mapping[str, Page] = {
             "mqgateway migrate": MACHINES,
             "mqgateway store convert": MACHINES,
             "mqgateway serve --brokers": BROKERS,
+            "mqgateway broker add": BROKERS,
             "mqgateway broker remove": BROKERS,
             "mqgateway container": CONTAINER,
             "mqadmin addBroker": CONTAINER,

@@ -31,7 +31,6 @@ class GrpcOptions(Options):
         "gRPC ports of other brokers, as name:port pairs separated by semicolons. Routes name a broker that "
         "is not listed with the port of this one.",
         ours=True,
-        effect=Effect.RESTART,
         check=ports_by_broker,
     )
     grpc_max_inbound_message_size: int = option(

@@ -82,7 +82,9 @@ OF_NAME_SERVER: dict[int, Row] = {
     RequestCode.UPDATE_NAMESRV_CONFIG: CLUSTER_CHANGED,
     RequestCode.GET_NAMESRV_CONFIG: CLUSTER_SHOWN,
     # Of the brokers that the process of the name server supervises
+    RequestCode.ADD_BROKER: CLUSTER_CHANGED,
     RequestCode.REMOVE_BROKER: CLUSTER_CHANGED,
+    RequestCode.GET_BROKER_RUNTIME_INFO: CLUSTER_SHOWN,
     **USERS,
 }
 

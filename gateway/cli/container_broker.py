@@ -22,7 +22,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.clock import SystemClock
 from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.meters import Meters
-from mqgateway.engine.options import Setting, SettingProblem
+from mqgateway.engine.options import OptionSet, Setting, SettingProblem
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.cli.boot import contained_broker_boot_line, log_boot
@@ -33,8 +33,8 @@ from mqgateway.gateway.cli.observing import Observation
 from mqgateway.gateway.cli.run import PROGRESS_SECONDS, run
 from mqgateway.gateway.cli.settings import BrokerSettings, from_file
 from mqgateway.gateway.cli.tier_start import start_saver
-from mqgateway.gateway.container.children import Lines, Message, line_of
-from mqgateway.gateway.container.container import LOGGING, NAME_SERVERS
+from mqgateway.gateway.container.children import FOLLOWED, Lines, Message, line_of
+from mqgateway.gateway.container.container import LOGGING
 from mqgateway.gateway.container.plan import settings_of_broker
 from mqgateway.gateway.front_end import Running
 from mqgateway.gateway.front_ends import FRONT_ENDS
@@ -139,16 +139,22 @@ class ContainedBroker(Service):
         return failure
 
     def _received(self, message: Message) -> None:
-        if NAME_SERVERS in message:
-            try:
-                self._settings.options.set(NAME_SERVERS, str(message[NAME_SERVERS]), "the container")
-            except ConfigError as error:
-                log.warning("%s", error)
+        follow(message, self._settings.options)
 
     def _alone(self) -> None:
         if not self.is_ending:
             log.error("the container is gone: this broker stops")
             self._end_process()
+
+
+def follow(message: Message, options: OptionSet) -> None:
+    """Apply the settings in a message that the parent changes while brokers run."""
+    for name in FOLLOWED:
+        if name in message:
+            try:
+                options.set(name, str(message[name]), "the parent process")
+            except ConfigError as error:
+                log.warning("%s", error)
 
 
 def report_progress(schedule: Schedule, say: Callable[[bytes], object], progress: Callable[[], str]) -> None:

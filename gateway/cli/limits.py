@@ -54,6 +54,34 @@ def _control_group(read: Read) -> str:
     return next((line.removeprefix("0::").rstrip("/") for line in lines if line.startswith("0::")), "")
 
 
+def lacking_memory(read: Read = read_kernel) -> str:
+    """Return why another process like this one does not fit into memory, "" if it does or is not known.
+
+    What is available is that of the machine, or the rest of the limit of this process's control group, whose
+    cached files do not count. A broker needs at least what this process uses.
+    """
+    group = f"{CONTROL_GROUPS}{_control_group(read)}"
+    used = _figure(read, "/proc/self/status", "VmRSS:")
+    free = _figure(read, "/proc/meminfo", "MemAvailable:")
+    if used is None or free is None:
+        return ""
+    limit, taken = _number(read, f"{group}/memory.max"), _figure(read, f"{group}/memory.stat", "anon")
+    if limit is not None and taken is not None:
+        free = min(free, (limit - taken) // 1024)
+    if free >= used:
+        return ""
+    return f"it needs {used // 1024} MiB of memory at least, and {max(0, free) // 1024} MiB are available"
+
+
+def _figure(read: Read, path: str, name: str) -> int | None:
+    """Return the number after `name` in a file with lines such as `VmRSS:  1234 kB`, without its unit."""
+    try:
+        lines = [line.split() for line in read(path).splitlines()]
+        return next((int(words[1]) for words in lines if words[:1] == [name]), None)
+    except (OSError, ValueError, IndexError):
+        return None
+
+
 def raise_open_files() -> int:
     """Raise the limit of open files of this process to its hard limit. Return it; -1: no limit."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -33,8 +33,13 @@ ORIGIN = "--brokers"
 BROKERS_MAX = SupervisionOptions().max_brokers
 FOLDER = "broker-"
 LOG_FOLDER = "commitlog"
+ASKED = "brokers"
+"""File beside the folders: the value of `--brokers` at the last start."""
 REMOVED = "removed"
-"""File in the folder of a broker that was removed, with the time in ms; its store is kept, and not served."""
+"""File in the folder of a broker that was removed: the time in ms, and the number of messages left there.
+
+The store is kept, and not served.
+"""
 _FOLDERS = re.compile(FOLDER + "[0-9]{1,4}")
 
 COUNTED = ("listenPort", "haListenPort", "grpcServerPort")
@@ -82,9 +87,24 @@ def is_removed(folder: str, disk: Disk) -> bool:
     return disk.exists(os.path.join(folder, REMOVED))
 
 
-def mark_removed(folder: str, disk: Disk, now: int) -> None:
-    """Mark the folder of a broker as removed at `now`, in ms since the epoch. Raises `OSError`."""
-    write_table(disk, os.path.join(folder, REMOVED), b"%d\n" % now)
+def mark_removed(folder: str, disk: Disk, now: int, left: int | None) -> None:
+    """Mark the folder of a broker as removed at `now`, in ms since the epoch, with `left` messages.
+
+    Their number may be unknown (None). Raises `OSError`.
+    """
+    text = f"{now}\n" if left is None else f"{now} {left}\n"
+    write_table(disk, os.path.join(folder, REMOVED), text.encode())
+
+
+def left_in(folder: str, disk: Disk) -> int | None:
+    """Return the number of messages left in the folder of a removed broker, 0 if none was removed from it.
+
+    None if the mark does not say so. Raises `OSError` if it cannot be read.
+    """
+    if not is_removed(folder, disk):
+        return 0
+    words = disk.read_bytes(os.path.join(folder, REMOVED)).split()
+    return int(words[1]) if len(words) > 1 and words[1].isdigit() else None
 
 
 def serve_again(brokers: Sequence[NumberedBroker], disk: Disk) -> None:
@@ -100,13 +120,16 @@ def serve_again(brokers: Sequence[NumberedBroker], disk: Disk) -> None:
 def count_of(asked: int | str, root: str, disk: Disk) -> int:
     """Return the number of brokers to start; `root` is the folder of their stores.
 
-    `auto` is the number of cores, or of stores if there are more, but none that was removed. Raises
+    `auto` is the number of cores, or of stores if there are more, but none that was removed. A number that
+    is the same as at the last start means the brokers that were left by additions and removals since. Raises
     `ConfigError` if a store would not be served.
     """
     stores = stores_in(root, disk)
-    removed = [i for i in _stores(root, disk) if i >= stores]
-    auto = max(min([_cores(), *removed]), stores) if asked == AUTO else 0
-    count = min(auto, BROKERS_MAX) if asked == AUTO else int(asked)
+    number = _cores() if asked == AUTO else int(asked)
+    if asked == AUTO or str(asked) == _asked_before(root, disk):
+        removed = [i for i in _stores(root, disk) if i >= stores]
+        number = max(min([number, *removed]), stores)
+    count = min(number, BROKERS_MAX)
     has_single = disk.exists(os.path.join(root, LOG_FOLDER))
     if has_single and stores:
         raise ConfigError(
@@ -125,6 +148,36 @@ def count_of(asked: int | str, root: str, disk: Disk) -> int:
             f"remove, or move the folders above broker-{count - 1} away"
         )
     return count
+
+
+def remember(asked: int | str, root: str, disk: Disk) -> None:
+    """Write down the value of `--brokers` of this start. Raises `OSError`."""
+    text = f"{asked}\n".encode()
+    path = os.path.join(root, ASKED)
+    if not disk.exists(path) or disk.read_bytes(path) != text:
+        write_table(disk, path, text)
+
+
+def changed_since(asked: int | str, count: int) -> str:
+    """Return why `count` brokers are started instead of the number of `--brokers`, "" if that is the same."""
+    if asked in (AUTO, count):
+        return ""
+    verb, command = ("added", "remove") if count > int(asked) else ("removed", "add")
+    return (
+        f"--brokers {asked} is the number of the last start, and brokers were {verb} since: the number is "
+        f"{count} now. Start with --brokers {count} from now on, or use mqgateway broker {command}"
+    )
+
+
+def _asked_before(root: str, disk: Disk) -> str:
+    """Return the value of `--brokers` at the last start, "" if unknown. Raises `ConfigError`."""
+    path = os.path.join(root, ASKED)
+    try:
+        return disk.read_bytes(path).decode(errors="replace").strip()
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}; correct or delete it") from None
 
 
 def has_numbers(count: int, root: str, disk: Disk) -> bool:

@@ -63,18 +63,41 @@ def check_starts(namesrv: NamesrvSettings, brokers: Mapping[str, BrokerSettings]
         problems += _of_port(host, port, setting)
     problems += [line for folder, setting in _folders(namesrv, None) for line in _of_folder(folder, setting)]
     for name, broker in brokers.items():
-        found = [*_of_address(broker.broker.broker_ip1), *_of_front_ends(broker.broker)]
-        ports = list(_ports(None, broker))
-        for host, port, setting in ports:
-            found += _of_port(host, port, setting)
-        for folder, setting in _folders(None, broker):
-            found += _of_folder(folder, setting)
-        problems += [f"{name}: {problem}" for problem in found]
-        ports += _optional_ports(None, broker)
-        all_ports += [(host, port, f"{setting} of {name}") for host, port, setting in ports]
+        problems += _of_numbered(name, broker)
+        all_ports += _all_ports(name, broker)
     problems += _of_shared_ports(all_ports)
     if problems:
         raise ConfigError("\n".join(problems))
+
+
+def check_added(namesrv: NamesrvSettings, brokers: Mapping[str, BrokerSettings], added: str) -> None:
+    """Check the preconditions of the start of one more broker; `brokers`, by their names, have it last.
+
+    The name server and the other brokers run. Raises `ConfigError` as `check_starts`.
+    """
+    problems = list(_of_numbered(added, brokers[added]))
+    all_ports = list(_ports(namesrv, None))
+    for name, broker in brokers.items():
+        all_ports += _all_ports(name, broker)
+    problems += _of_shared_ports(all_ports)
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def _of_numbered(name: str, broker: BrokerSettings) -> Iterator[str]:
+    """Yield the failed preconditions of one of several brokers, each with its name."""
+    found = [*_of_address(broker.broker.broker_ip1), *_of_front_ends(broker.broker)]
+    for host, port, setting in _ports(None, broker):
+        found += _of_port(host, port, setting)
+    for folder, setting in _folders(None, broker):
+        found += _of_folder(folder, setting)
+    yield from (f"{name}: {problem}" for problem in found)
+
+
+def _all_ports(name: str, broker: BrokerSettings) -> Iterator[tuple[str, int, str]]:
+    """Yield host, port and setting, with the broker's name, of every listener of one of several brokers."""
+    for host, port, setting in (*_ports(None, broker), *_optional_ports(None, broker)):
+        yield host, port, f"{setting} of {name}"
 
 
 def check_controller_start(settings: ControllerSettings) -> None:

@@ -23,6 +23,7 @@ from twisted.python.failure import Failure
 from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.options import Setting
 from mqgateway.gateway.broker.removal import BrokerRemoval, RemovalReport
+from mqgateway.gateway.cli.added_brokers import Snapshot, add_tables
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.container_broker import (
@@ -30,6 +31,7 @@ from mqgateway.gateway.cli.container_broker import (
     STDOUT,
     Parent,
     first_message,
+    follow,
     log_as,
     report_progress,
 )
@@ -39,7 +41,16 @@ from mqgateway.gateway.cli.run import run
 from mqgateway.gateway.cli.service_flags import process_start
 from mqgateway.gateway.cli.services import Both
 from mqgateway.gateway.cli.settings import BrokerSettings
-from mqgateway.gateway.container.children import LEAVING, REMOVAL, REMOVING, SHORTFALL, Message, line_of
+from mqgateway.gateway.container.children import (
+    COPIED,
+    COPYING,
+    LEAVING,
+    REMOVAL,
+    REMOVING,
+    SHORTFALL,
+    Message,
+    line_of,
+)
 from mqgateway.gateway.runtime.loop import Reactor
 
 log = logging.getLogger(__name__)
@@ -115,6 +126,27 @@ class ServedBroker(Both):
             self._leaving = tuple(message[LEAVING])
         if REMOVING in message:
             self.remove(message[REMOVING])
+        if COPYING in message:
+            self._copy_tables(message[COPYING])
+        if self._broker_settings is not None:
+            follow(message, self._broker_settings.options)
+
+    def _copy_tables(self, added: Message) -> None:
+        """Write the tables of a broker that is added, whose first message is `added`; report the end."""
+        broker = self.broker
+        assert broker is not None, "the parent sends this to brokers that are up"
+        tables = broker.broker.tables
+        options = broker.broker.options
+        snapshot = Snapshot.of(
+            options.broker_name, tables.topics, tables.groups, tables.mappings, broker.users
+        )
+
+        def copied(result: Exception | None) -> None:
+            error = "" if result is None else str(result)
+            self._say(line_of({COPIED: {"name": added[SETTINGS]["brokerName"], "error": error}}))
+
+        disk, clock = self._runtime.disk, self._runtime.clock
+        self._worker.run(lambda: add_tables(snapshot, settings_from(added), disk, clock), copied)
 
     def remove(self, staying: Sequence[str]) -> None:
         """Prepare the removal of this broker, and report its progress; cancel that if no broker stays."""

@@ -13,21 +13,33 @@ from typing import Any
 from twisted.internet.defer import Deferred, FirstError, gatherResults
 from twisted.python.failure import Failure
 
-from mqgateway.engine.errors import EngineError
+from mqgateway.engine.errors import ConfigError, EngineError
 from mqgateway.engine.meters import Meters
 from mqgateway.engine.options.container import SupervisionOptions
 from mqgateway.gateway.cli.boot import BootLine, name_server_boot_line
-from mqgateway.gateway.cli.limits import raise_open_files
-from mqgateway.gateway.cli.numbering import NumberedBroker
+from mqgateway.gateway.cli.limits import lacking_memory, raise_open_files
+from mqgateway.gateway.cli.numbering import AUTO, NumberedBroker, changed_since, numbered, read_all
 from mqgateway.gateway.cli.observing import SERIES_OF_NAME_SERVER, Observation
+from mqgateway.gateway.cli.preconditions import check_added
 from mqgateway.gateway.cli.reach import opened_to, warnings_of, with_own_name_server
-from mqgateway.gateway.cli.served_removal import Removal, bound
+from mqgateway.gateway.cli.served_addition import Addition, Host, add_broker
+from mqgateway.gateway.cli.served_removal import Removal, remove_broker
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings
 from mqgateway.gateway.cli.summary import BrokerLine, Summary
 from mqgateway.gateway.codec.codes import RequestCode
-from mqgateway.gateway.container.children import LEAVING, REMOVAL, REMOVING, SHORTFALL, Launch, Message
+from mqgateway.gateway.container.children import (
+    COPIED,
+    LEAVING,
+    NAME_SERVERS,
+    REMOVAL,
+    REMOVING,
+    SHORTFALL,
+    Launch,
+    Message,
+)
 from mqgateway.gateway.container.fleet import Fleet
 from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
+from mqgateway.gateway.container.requests import runtime_info
 from mqgateway.gateway.container.supervision import Charge, ChildState
 from mqgateway.gateway.front_ends import FRONT_ENDS
 from mqgateway.gateway.namesrv.service import NameServerService
@@ -94,7 +106,28 @@ class ServedBrokers(Service):
             advertised=broker.broker.broker_ip1,
         )
         self._observation.join_scrapes(self._schedule, self._metrics_ports)
-        self._removal = Removal(self.fleet, self._brokers, runtime.disk, runtime.clock)
+        self._removal = Removal(
+            self.fleet,
+            self._brokers,
+            runtime.disk,
+            runtime.clock,
+            busy=lambda: self._addition.running or self._busy,
+        )
+        self._addition = Addition(
+            self.fleet,
+            self._brokers,
+            Host(
+                renumber=lambda count: numbered(broker, count),
+                check=self._check_added,
+                busy=lambda: self._removal.running or self._busy,
+                plan=self._plan,
+                first=self._first_of,
+                pause=self._schedule.pause,
+            ),
+            runtime.disk,
+            runtime.clock,
+            self._worker,
+        )
         # A stop runs these from the last to the first, so the brokers can unregister at the name server.
         self._on_stop(self._observation.stop)
         self._on_stop(lambda: None if self.namesrv is None else self.namesrv.stop())
@@ -124,7 +157,11 @@ class ServedBrokers(Service):
             settings.options,
             self._runtime,
             until=registered,
-            more={RequestCode.REMOVE_BROKER: bound(self._removal)},
+            more={
+                RequestCode.ADD_BROKER: lambda _, call: add_broker(self._addition, call),
+                RequestCode.REMOVE_BROKER: lambda _, call: remove_broker(self._removal, call),
+                RequestCode.GET_BROKER_RUNTIME_INFO: lambda _, call: runtime_info(self.fleet, call),
+            },
         )
         self._observation.name_server(self.namesrv, settings.namesrv, meters)
         self._observation.fleet(self.fleet.supervision, "brokers")
@@ -139,11 +176,23 @@ class ServedBrokers(Service):
         return BrokerPlan(identity, broker.folder, int(broker.settings["listenPort"]))
 
     def _first_message(self, plan: BrokerPlan) -> Message:
-        name_servers = with_own_name_server(self._settings, self._namesrv_port)
-        own = {**self._brokers[plan.identity.name].settings, "namesrvAddr": name_servers}
         name = plan.identity.name
         removing = self._removal.others if self._removal.is_of(name) else []
-        return {**self._first, "settings": own, "name": name, REMOVING: removing}
+        return {**self._first_of(self._brokers[name]), REMOVING: removing}
+
+    def _first_of(self, broker: NumberedBroker) -> Message:
+        name_servers = with_own_name_server(self._settings, self._namesrv_port)
+        own = {**broker.settings, NAME_SERVERS: name_servers}
+        return {**self._first, "settings": own, "name": broker.name}
+
+    def _check_added(self, brokers: Sequence[NumberedBroker]) -> None:
+        """Check that the last of the brokers can start while the others run. Raises `ConfigError`."""
+        name = brokers[-1].name
+        if lack := lacking_memory():
+            raise ConfigError(f"{name}: {lack}; free memory, or use a larger machine")
+        settings = read_all(self._first["given"], brokers)
+        names = [one.name for one in brokers]
+        check_added(self._namesrv_settings, dict(zip(names, settings, strict=True)), name)
 
     @property
     def _namesrv_port(self) -> int:
@@ -164,6 +213,8 @@ class ServedBrokers(Service):
             self._endpoints[plan.identity.name] = dict(message["frontEnds"])
         if REMOVAL in message:
             self._removal.reported(plan.identity.name, message[REMOVAL])
+        if COPIED in message:
+            self._addition.copied(message[COPIED])
         if SHORTFALL in message and self.fleet.supervision.is_stopping:
             self._shortfalls[plan.identity.name] = str(message[SHORTFALL])
 
@@ -213,6 +264,9 @@ class ServedBrokers(Service):
         if self._rolling is not None or self.is_ending:
             log.warning("the brokers are being restarted or stopped already")
             return
+        if why := self._addition.running:
+            log.error("no broker is restarted: %s; request the restart again afterwards", why)
+            return
 
         def ended(result: object) -> None:
             self._rolling = None
@@ -224,6 +278,13 @@ class ServedBrokers(Service):
         log.info("the brokers are restarted one after the other")
         self._rolling = Deferred.fromCoroutine(self.fleet.restart_each(pause, self._schedule.pause))
         self._rolling.addBoth(ended)
+
+    @property
+    def _busy(self) -> str:
+        """Why no broker can be added or removed now, "" if one can be."""
+        if self.fleet.supervision.is_stopping or self.is_ending:
+            return "the brokers are being stopped"
+        return "" if self._rolling is None else "the brokers are being restarted one after the other"
 
     @property
     def entries(self) -> int:
@@ -252,11 +313,16 @@ class ServedBrokers(Service):
             data=broker.store.store_path_root_dir,
             open_to=opened_to(namesrv, broker),
             started_in=self._runtime.clock.monotonic() - self._began,
-            warnings=warnings_of(namesrv, broker, self._open_files),
+            warnings=self._warnings(),
             boot=[line.text for line in self.boot_lines()],
             front_ends=[(one, first.get(one.name)) for one in FRONT_ENDS],
             brokers=lines,
         )
+
+    def _warnings(self) -> list[str]:
+        warnings = warnings_of(self._namesrv_settings, self._settings, self._open_files)
+        changed = changed_since(self._first["given"].get("brokers", AUTO), len(self._brokers))
+        return [changed, *warnings] if changed else warnings
 
     def _line(self, charge: Charge) -> BrokerLine:
         name = charge.plan.identity.name

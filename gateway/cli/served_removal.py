@@ -34,10 +34,21 @@ class RemovalRefused(EngineError):
 
 
 class Removal:
-    """The removal of one of `brokers`, by name, which loses it in the end; one at a time."""
+    """The removal of one of `brokers`, by name, which loses it in the end; one at a time.
 
-    def __init__(self, fleet: Fleet, brokers: dict[str, NumberedBroker], disk: Disk, clock: Clock) -> None:
+    `busy` returns why none can be removed now.
+    """
+
+    def __init__(
+        self,
+        fleet: Fleet,
+        brokers: dict[str, NumberedBroker],
+        disk: Disk,
+        clock: Clock,
+        busy: Callable[[], str],
+    ) -> None:
         self._fleet = fleet
+        self._busy = busy
         self._brokers = brokers
         self._disk = disk
         self._clock = clock
@@ -57,15 +68,26 @@ class Removal:
         """Return True if that broker drains to be removed."""
         return self._broker is not None and (self._broker.name, self._state) == (name, RemovalState.DRAINING)
 
+    @property
+    def running(self) -> str:
+        """Why nothing else can be changed now, "" if nothing is being removed."""
+        is_running = self._state in (RemovalState.DRAINING, RemovalState.STOPPING)
+        return f"{self._broker.name} is being removed" if self._broker is not None and is_running else ""
+
     def request(self, identity: BrokerIdentity, action: RemovalAction) -> dict[str, Any]:
         """Begin, hasten or cancel the removal of a broker. Return its state. Raises `RemovalRefused`."""
         if self._broker is not None and self._broker.name == identity.name:
             if action is RemovalAction.CANCEL and self._state is RemovalState.DRAINING:
                 self._cancel(RemovalState.CANCELLED)
                 return self._answer()
-            if self._state in (RemovalState.DRAINING, RemovalState.STOPPING, RemovalState.REMOVED):
+            is_gone = self._state is RemovalState.REMOVED and identity.name not in self._brokers
+            if self.running or is_gone:
                 self._is_forced = self._is_forced or action is RemovalAction.FORCE
                 return self._answer()
+            if self._state is RemovalState.REFUSED and action is not RemovalAction.CANCEL:
+                # A refusal is returned once: the next request begins again.
+                answer, self._broker = self._answer(), None
+                return answer
         if action is RemovalAction.CANCEL:
             raise RemovalRefused(f"{identity.name} is not being removed")
         broker = self._checked(identity)
@@ -101,8 +123,10 @@ class Removal:
                 f"{name} cannot be removed before {last.name}: numbers give ports and folders, so only the "
                 "last broker can be removed"
             )
-        if self._broker is not None and self._state in (RemovalState.DRAINING, RemovalState.STOPPING):
-            raise RemovalRefused(f"{self._broker.name} is being removed; wait until it is, or cancel that")
+        if self.running:
+            raise RemovalRefused(f"{self.running}; wait until it is, or cancel that")
+        if why := self._busy():
+            raise RemovalRefused(f"{why}; repeat the request afterwards")
         if charge.state is not ChildState.UP or self._fleet.supervision.is_stopping:
             raise RemovalRefused(f"{name} is {charge.state}; repeat the request when it is up")
         return last
@@ -136,12 +160,13 @@ class Removal:
             log.error("%s did not stop cleanly: %s", broker.name, cause)
         del self._brokers[broker.name]
         try:
-            mark_removed(broker.folder, self._disk, self._clock.millis())
+            mark_removed(broker.folder, self._disk, self._clock.millis(), int(report["messages"]))
         except OSError as error:
             log.error("%s cannot be marked as removed (%s); move it away", broker.folder, error)
         log.info(
-            "%s was removed with %d messages left; its store is kept in %s. Start with --brokers %d then",
-            *(broker.name, report["messages"], broker.folder, len(self._brokers)),
+            "%s was removed with %d messages left; its store is kept in %s. The next start with the same "
+            "--brokers does not start it",
+            *(broker.name, report["messages"], broker.folder),
         )
 
     def _answer(self) -> dict[str, Any]:
@@ -174,8 +199,3 @@ def remove_broker(removal: Removal, call: Call) -> Reply:
     if text is None and answer["state"] != RemovalState.REMOVED:
         raise RequestError(ResponseCode.SYSTEM_BUSY, f"{removal_text(answer)}; repeat the request")
     return Reply(body=json.dumps(answer).encode())
-
-
-def bound(removal: Removal) -> Callable[[Any, Call], Reply]:
-    """Return the request function for a server whose context is another one."""
-    return lambda context, call: remove_broker(removal, call)

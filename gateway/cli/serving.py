@@ -17,7 +17,7 @@ from mqgateway.engine.real_disk import RealDisk
 from mqgateway.gateway.cli.boot import log_boot
 from mqgateway.gateway.cli.collecting import WHILE_STARTING, seldom
 from mqgateway.gateway.cli.loading import load_transports
-from mqgateway.gateway.cli.numbering import NumberedBroker, numbered, read_all, serve_again
+from mqgateway.gateway.cli.numbering import NumberedBroker, numbered, read_all, remember, serve_again
 from mqgateway.gateway.cli.service_flags import begin_logging, fail, log_folder, process_start
 from mqgateway.gateway.cli.settings import BrokerSettings, NamesrvSettings, from_file
 
@@ -104,6 +104,7 @@ def _checked(
         check_starts(namesrv, {one.name: each for one, each in zip(brokers, settings, strict=True)})
         copy_tables(settings, RealDisk(), SystemClock())
         serve_again(brokers, RealDisk())
+        remember(given["brokers"], broker.store.store_path_root_dir, RealDisk())
     except (EngineError, OSError) as error:
         fail(str(error).splitlines(), given["output"])
     return brokers

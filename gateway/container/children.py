@@ -35,6 +35,14 @@ REMOVING, REMOVAL = "removing", "removal"
 """Keys of messages about the removal of a broker: the names of the brokers that stay, empty to cancel it, and
 the broker's report."""
 
+COPYING, COPIED = "copying", "copied"
+"""Keys of messages about tables for a broker that is added: its settings, and its name with the error of the
+copy, empty if there was none."""
+
+NAME_SERVERS, GRPC_PORTS = "namesrvAddr", "grpcPortsOfBrokers"
+FOLLOWED = (NAME_SERVERS, GRPC_PORTS)
+"""Properties of brokers that their parent changes while they run; keys of messages, with the new value."""
+
 OnMessage = Callable[[Message], None]
 OnEnd = Callable[[str], None]
 

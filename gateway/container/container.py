@@ -18,12 +18,11 @@ from mqgateway.engine.errors import EngineError
 from mqgateway.engine.options import OptionSet, Setting, format_value
 from mqgateway.engine.options.container import ContainerOptions
 from mqgateway.gateway.access.administration import AccessAdministration
-from mqgateway.gateway.container.children import Launch, Message
+from mqgateway.gateway.container.children import NAME_SERVERS, Launch, Message
 from mqgateway.gateway.container.fleet import Fleet
 from mqgateway.gateway.container.plan import CONNECTION, BrokerIdentity, BrokerPlan, BrokerRejected, plan_of
 from mqgateway.gateway.container.supervision import Supervision
 
-NAME_SERVERS = "namesrvAddr"
 LOGGING = "logging"
 """Key of the first message: form, level and folder of the child's log."""
 

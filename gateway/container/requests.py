@@ -7,6 +7,7 @@ broker, for `mqadmin brokerStatus`. Standard: `BrokerContainerProcessor`.
 from __future__ import annotations
 
 import logging
+from typing import Protocol
 
 from twisted.internet.defer import Deferred
 from twisted.python.failure import Failure
@@ -22,19 +23,28 @@ from mqgateway.gateway.codec.headers import (
     RemoveBrokerRequestHeader,
 )
 from mqgateway.gateway.container.container import Container
-from mqgateway.gateway.container.plan import BrokerIdentity, BrokerRejected
+from mqgateway.gateway.container.plan import BrokerIdentity, BrokerPlan, BrokerRejected
+from mqgateway.gateway.container.supervision import Supervision
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
 from mqgateway.gateway.remoting.dispatch import RequestFunction
 
 log = logging.getLogger(__name__)
 
 
-def add_broker(container: Container, call: Call) -> Deferred[Reply]:
-    """902: start the broker of a file on this machine; answered when it serves clients."""
+class AddsBrokers(Protocol):
+    """A parent process of brokers."""
+
+    def add(self, path: str | None) -> Deferred[BrokerPlan]:
+        """Start a broker. The Deferred fires when it serves clients, or fails with `BrokerRejected`."""
+        ...
+
+
+def add_broker(parent: AddsBrokers, call: Call) -> Deferred[Reply]:
+    """902: start the broker of a path on this machine; answered when it serves clients."""
     header = call.header
     assert isinstance(header, AddBrokerRequestHeader)
     log.info("%s adds the broker of %s", call.peer.address, header.config_path)
-    return container.add(header.config_path).addCallbacks(lambda _: Reply(), _refused)
+    return parent.add(header.config_path).addCallbacks(lambda _: Reply(), _refused)
 
 
 def remove_broker(container: Container, call: Call) -> Deferred[Reply]:
@@ -69,9 +79,18 @@ def get_config(container: Container, call: Call) -> Reply:
     )
 
 
-def runtime_info(container: Container, call: Call) -> Reply:
+class Supervises(Protocol):
+    """A parent process of brokers, by its supervision."""
+
+    @property
+    def supervision(self) -> Supervision:
+        """The state of all brokers."""
+        ...
+
+
+def runtime_info(parent: Supervises, call: Call) -> Reply:
     """28 GET_BROKER_RUNTIME_INFO: the state of each broker. RocketMQ's container does not answer this."""
-    supervision = container.supervision
+    supervision = parent.supervision
     table = {"brokerVersionDesc": version_name(CURRENT_VERSION), "brokers": str(len(supervision))}
     table |= {charge.plan.identity.canonical_name: charge.describe() for charge in supervision}
     return Reply(body=KVTable(table=table).encode())

@@ -74,7 +74,7 @@ _OF_BROKERS = "brokers answer this, the name server has no messages, groups or o
 _TO_CLIENTS = "brokers send this to clients"
 _TO_BROKERS = "the name server or a controller sends this to brokers"
 _OF_CONTROLLERS = "controllers answer this, on a port of their own"
-_OF_CONTAINERS = "broker containers answer this"
+_OF_CONTAINERS = "broker containers answer this, and the name server of `mqgateway serve --brokers`"
 _OF_RAFT = "an entry of the controllers' own log, not a request"
 _OF_THE_PAST = "filter servers are history: nothing in 5.x sends or answers this"
 

@@ -44,6 +44,7 @@ PLACES = {
     "offset clone": CommandEntry("offset_copies", "copy the offsets of one consumer group to another"),
     "broker list": CommandEntry("brokers", "list the brokers of all clusters with their load"),
     "broker status": CommandEntry("brokers", "show the runtime statistics of brokers"),
+    "broker add": CommandEntry("brokers", "add a broker to `serve --brokers` while the others serve"),
     "broker remove": CommandEntry(
         "brokers", "remove the last broker of `serve --brokers` once its messages are consumed"
     ),

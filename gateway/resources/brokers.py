@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mqgateway.gateway.client.broker_addition import AdditionAction, AdditionState, addition, addition_text
 from mqgateway.gateway.client.broker_removal import RemovalAction, RemovalState, removal, removal_text
 from mqgateway.gateway.client.errors import ClientError
 from mqgateway.gateway.mqadmin.declaration import (
@@ -47,9 +48,46 @@ borrow(
 borrow("broker status", "brokerStatus", listed)
 
 
-REMOVAL_SECONDS = 600
+WAIT_SECONDS = 600
 """Default of `--wait`, in seconds."""
 _LOOK_SECONDS = 2.0
+"""Interval at which the state of a removal or an addition is requested."""
+
+
+@command(
+    "broker add",
+    operand("b", "brokerName", "next broker of the command, such as broker-a-3"),
+    CommandOption("", "wait", "seconds to wait until it serves clients, 600 by default"),
+    flag("", "serve-left", "serve messages that were left in its folder when it was removed"),
+    text=table("brokerName", "state", "address", "folder"),
+)
+def add(call: CommandCall) -> Iterator[Row]:
+    """Add a broker at the name server of `mqgateway serve --brokers`, which starts its process."""
+    seconds, began = call.given.number("wait", WAIT_SECONDS), call.monotonic()
+    action = AdditionAction.SERVE_LEFT if "serve-left" in call.given else AdditionAction.START
+    question, server = addition(call.given.need("b"), action), call.servers.name_servers[0]
+    answer = call.servers.change(question, server)
+    if answer is None:
+        return
+    while answer["state"] in (AdditionState.COPYING, AdditionState.STARTING):
+        call.note(addition_text(answer))
+        if call.monotonic() - began > seconds:
+            call.note("")
+            raise ClientError(
+                f"after {seconds} s {addition_text(answer)}; the name server continues. Repeat the command "
+                "to wait longer"
+            )
+        call.wait(_LOOK_SECONDS)
+        answer = call.servers.ask(question, server)
+    call.note("")
+    if answer["state"] == AdditionState.FAILED:
+        raise ClientError(addition_text(answer))
+    yield {
+        "brokerName": answer["broker"],
+        "state": answer["state"],
+        "address": answer["address"],
+        "folder": answer["folder"],
+    }
 
 
 def _asked(call: CommandCall, action: RemovalAction) -> dict[str, Any] | None:
@@ -86,7 +124,7 @@ def remove(call: CommandCall) -> Iterator[Row]:
     is_forced, is_cancelled = "force" in call.given, "cancel" in call.given
     if is_forced and is_cancelled:
         raise UsageError("give --force or --cancel, not both")
-    seconds, began = call.given.number("wait", REMOVAL_SECONDS), call.monotonic()
+    seconds, began = call.given.number("wait", WAIT_SECONDS), call.monotonic()
     action = RemovalAction.CANCEL if is_cancelled else RemovalAction.DRAIN
     answer = _asked(call, action)
     if answer is None:

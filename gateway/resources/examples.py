@@ -32,6 +32,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "offset clone": ("mqgateway offset clone billing billing-v2 -t Orders",),
     "broker list": ("mqgateway broker list",),
     "broker status": ("mqgateway broker status -b 127.0.0.1:10911",),
+    "broker add": (
+        "mqgateway broker add broker-a-4",
+        "mqgateway broker add broker-a-3 --serve-left",
+    ),
     "broker remove": (
         "mqgateway broker remove broker-a-3",
         "mqgateway broker remove broker-a-3 --force --yes",

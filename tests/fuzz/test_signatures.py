@@ -120,8 +120,9 @@ def codes(table: Iterable[int]) -> tuple[int, ...]:
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    # The name server of several brokers serves their removal besides.
-    with World({RequestCode.REMOVE_BROKER: lambda context, call: Reply()}, **ACCESS) as world:
+    # The name server of several brokers serves their addition, removal and state besides.
+    more = (RequestCode.ADD_BROKER, RequestCode.REMOVE_BROKER, RequestCode.GET_BROKER_RUNTIME_INFO)
+    with World(dict.fromkeys(more, lambda context, call: Reply()), **ACCESS) as world:
         yield world
 
 

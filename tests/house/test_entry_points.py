@@ -77,6 +77,7 @@ WALL_TIME = {
     "gateway/cli/tier.py": "written: when an epoch began; which partial objects of a folder are old",
     "gateway/cli/store_backups.py": "written: when a backup was made, and its name",
     "gateway/cli/perf.py": "shown: how long messages took, by the store timestamps of another process",
+    "gateway/cli/served_addition.py": "written: when a broker that did not start was taken back",
     "gateway/cli/served_removal.py": "written: when a broker was removed",
     "gateway/cli/services.py": "written: the version of a table",
     "gateway/cli/service_flags.py": "how long ago the system says that the process began",

@@ -52,7 +52,7 @@ class Routes:
     def __init__(self, operations: Operations, port: Callable[[], int]) -> None:
         self._operations = operations
         self._port = port
-        self._ports = ports_by_broker(operations.options.grpc_ports_of_brokers)
+        self._listed, self._ports = "", dict[str, int]()
 
     def query_route(self, request: v2.QueryRouteRequest, call: GrpcCall) -> Deferred[v2.QueryRouteResponse]:
         """Return every queue of a topic, on every broker that has it."""
@@ -109,16 +109,23 @@ class Routes:
     ) -> dict[str, dict[int, v2.Broker]]:
         """Return the brokers of a route by name and id, with the endpoints that clients reach."""
         own = self._own_endpoints(requested, call)
-        port = own.addresses[0].port
+        port, ports = own.addresses[0].port, self._ports_of_brokers()
         found: dict[str, dict[int, v2.Broker]] = {}
         for data in route.broker_datas:
-            others = self._ports.get(data.broker_name, port)
+            others = ports.get(data.broker_name, port)
             for broker_id, address in data.broker_addrs.items():
                 is_own = self._is_own(data.broker_name, broker_id, address)
                 endpoints = own if is_own else _endpoints([(address.rpartition(":")[0], others)])
                 broker = v2.Broker(name=data.broker_name, id=broker_id, endpoints=endpoints)
                 found.setdefault(data.broker_name, {})[broker_id] = broker
         return found
+
+    def _ports_of_brokers(self) -> dict[str, int]:
+        """Return the ports of other brokers by name; the setting changes when a broker is added."""
+        listed = self._operations.options.grpc_ports_of_brokers
+        if listed != self._listed:
+            self._listed, self._ports = listed, ports_by_broker(listed)
+        return self._ports
 
     def _is_own(self, name: str, broker_id: int, address: str) -> bool:
         options = self._operations.options

@@ -7,16 +7,21 @@ import pytest
 from mqgateway.gateway.access.needs import Row, needs_in
 from mqgateway.gateway.access.requests import REQUESTS as OF_USERS
 from mqgateway.gateway.access.server_needs import ALL_CLUSTERS, OF_CONTAINER, OF_CONTROLLER, OF_NAME_SERVER
-from mqgateway.gateway.cli import served_removal
+from mqgateway.gateway.cli import served_addition, served_removal
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.fields import request_header
 from mqgateway.gateway.container import requests as container_requests
 from mqgateway.gateway.controller import requests as controller_requests
 from mqgateway.gateway.namesrv import service as namesrv_service
 
+OF_PARENT = {
+    RequestCode.ADD_BROKER: served_addition.add_broker,
+    RequestCode.REMOVE_BROKER: served_removal.remove_broker,
+    RequestCode.GET_BROKER_RUNTIME_INFO: container_requests.runtime_info,
+}
+"""Requests that the parent of several brokers serves at its name server."""
 TABLES = [
-    # The parent of several brokers removes one at its name server.
-    (OF_NAME_SERVER, {**namesrv_service.REQUESTS, RequestCode.REMOVE_BROKER: served_removal.remove_broker}),
+    (OF_NAME_SERVER, {**namesrv_service.REQUESTS, **OF_PARENT}),
     (OF_CONTROLLER, controller_requests.REQUESTS),
     (OF_CONTAINER, container_requests.REQUESTS),
 ]

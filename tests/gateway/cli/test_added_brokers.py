@@ -89,7 +89,7 @@ def test_added_broker_has_topics_and_groups_of_the_first(world: World) -> None:
 
 
 def test_removed_broker_that_is_served_again_has_topics_made_meanwhile(world: World) -> None:
-    mark_removed(world.brokers[1].store.store_path_root_dir, world.disk, 7)
+    mark_removed(world.brokers[1].store.store_path_root_dir, world.disk, 7, 0)
     topics = world.topics(0)
     topics.put(TopicConfig("Later", 4, 4))
     topics.close()

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from mqgateway.gateway.cli.limits import advice, read_kernel, usable_cores
+from mqgateway.gateway.cli.limits import advice, lacking_memory, read_kernel, usable_cores
 
 GOOD = {
     "/proc/sys/net/core/somaxconn": "4096\n",
@@ -102,3 +102,36 @@ def test_cores_are_limited_by_the_quota_of_a_control_group(text: str, cores: int
     assert cores_by({"/sys/fs/cgroup/cpu.max": text}) == (cores or bound)
     service = {"/proc/self/cgroup": "1:x:/\n0::/a.slice/b\n", "/sys/fs/cgroup/a.slice/b/cpu.max": text}
     assert cores_by(service) == (cores or bound)
+
+
+MEMORY = {
+    "/proc/self/status": "Name:\tpython\nVmRSS:\t   61440 kB\n",
+    "/proc/meminfo": "MemTotal:        204800 kB\nMemAvailable:     81920 kB\n",
+    "/proc/self/cgroup": "0::/one\n",
+}
+
+
+def lack(**changed: str) -> str:
+    found = MEMORY | changed
+
+    def read(path: str) -> str:
+        if path not in found:
+            raise FileNotFoundError(path)
+        return found[path]
+
+    return lacking_memory(read)
+
+
+def test_memory_for_another_process_is_that_of_the_machine() -> None:
+    assert lack() == lacking_memory(read_kernel) == ""
+    too_little = {"/proc/meminfo": "MemAvailable:     20480 kB\n"}
+    assert lack(**too_little) == "it needs 60 MiB of memory at least, and 20 MiB are available"
+    assert lack(**{"/proc/meminfo": "MemAvailable: many kB\n"}) == "", "it is not known"
+
+
+def test_memory_for_another_process_is_the_rest_of_the_control_group() -> None:
+    group = "/sys/fs/cgroup/one"
+    limited = {f"{group}/memory.max": str(160 << 20), f"{group}/memory.stat": f"anon {150 << 20}\nfile 9\n"}
+    assert lack(**limited) == "it needs 60 MiB of memory at least, and 10 MiB are available"
+    assert lack(**(limited | {f"{group}/memory.stat": f"anon {90 << 20}\n"})) == ""
+    assert lack(**(limited | {f"{group}/memory.max": "max\n"})) == ""

@@ -15,12 +15,15 @@ from mqgateway.gateway.cli.numbering import (
     AUTO,
     BROKERS_MAX,
     asked_count,
+    changed_since,
     count_of,
     has_numbers,
+    left_in,
     mark_removed,
     numbered,
     read_all,
     read_numbered,
+    remember,
     serve_again,
     stores_in,
 )
@@ -176,7 +179,7 @@ def test_removed_brokers_are_not_counted_until_they_are_served_again(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     root = store(tmp_path, 0, 1)
-    mark_removed(str(tmp_path / "broker-1"), DISK, 7)
+    mark_removed(str(tmp_path / "broker-1"), DISK, 7, 3)
     assert stores_in(root, DISK) == count_of(1, root, DISK) == 1
     assert count_of(AUTO, root, DISK) == 1, "it does not add what was removed"
     assert has_numbers(1, root, DISK) and not has_numbers(1, str(tmp_path / "none"), DISK)
@@ -184,6 +187,60 @@ def test_removed_brokers_are_not_counted_until_they_are_served_again(
     serve_again(numbered(settings(storePathRootDir=root), 2), DISK)
     assert "n-1 was removed before; it is served again" in caplog.text
     assert stores_in(root, DISK) == 2
+
+
+def test_same_number_as_at_the_last_start_means_the_brokers_left_by_removals(tmp_path: Path) -> None:
+    root = store(tmp_path, 0, 1, 2)
+    remember(3, root, DISK)
+    mark_removed(str(tmp_path / "broker-2"), DISK, 7, 0)
+    assert count_of(3, root, DISK) == 2
+    assert (
+        "--brokers 3 is the number of the last start, and brokers were removed since: the number is 2 now"
+        in (changed_since(3, 2))
+    )
+    remember(2, root, DISK)
+    assert count_of(3, root, DISK) == 3, "another number asks for the removed broker"
+
+
+def test_same_number_as_at_the_last_start_includes_added_brokers(tmp_path: Path) -> None:
+    root = store(tmp_path, 0, 1)
+    remember(2, root, DISK)
+    store(tmp_path, 2)
+    assert count_of(2, root, DISK) == 3
+    assert "brokers were added since: the number is 3 now" in changed_since(2, 3)
+    assert count_of(3, root, DISK) == 3 and changed_since(3, 3) == ""
+    with pytest.raises(ConfigError, match="has the stores of 3 brokers"):
+        count_of(1, root, DISK)
+
+
+def test_brokers_without_a_store_are_started_with_the_same_number(tmp_path: Path) -> None:
+    remember(4, str(tmp_path), DISK)
+    assert count_of(4, store(tmp_path, 0, 1), DISK) == 4, "the last start did not get that far"
+
+
+def test_auto_is_remembered_and_follows_the_cores(tmp_path: Path) -> None:
+    remember(AUTO, str(tmp_path), DISK)
+    assert count_of(AUTO, str(tmp_path), DISK) == usable_cores() and changed_since(AUTO, 7) == ""
+    store(tmp_path, 0, 1)
+    mark_removed(str(tmp_path / "broker-1"), DISK, 7, 0)
+    assert count_of(2, str(tmp_path), DISK) == 2, "a number instead of auto is another one"
+
+
+def test_file_of_the_last_start_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    (tmp_path / "brokers").mkdir()
+    with pytest.raises(ConfigError, match="brokers cannot be read: Is a directory; correct or delete it"):
+        count_of(2, str(tmp_path), DISK)
+
+
+def test_mark_has_the_number_of_messages_left(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    assert left_in(folder, DISK) == 0
+    mark_removed(folder, DISK, 7, 12)
+    assert left_in(folder, DISK) == 12
+    mark_removed(folder, DISK, 7, None)
+    assert left_in(folder, DISK) is None
+    (tmp_path / "removed").write_text("7\n")
+    assert left_in(folder, DISK) is None, "a mark of an earlier version"
 
 
 def test_stores_of_both_kinds_are_refused(tmp_path: Path) -> None:

@@ -14,7 +14,12 @@ import pytest
 
 from compat_tests.support.processes import free_ports
 from mqgateway.engine.errors import ConfigError
-from mqgateway.gateway.cli.preconditions import check_controller_start, check_start, check_starts
+from mqgateway.gateway.cli.preconditions import (
+    check_added,
+    check_controller_start,
+    check_start,
+    check_starts,
+)
 from mqgateway.gateway.cli.settings import (
     ASSUMED_BY_SERVE,
     BrokerSettings,
@@ -95,6 +100,18 @@ def test_port_of_two_brokers_is_reported(tmp_path: Path) -> None:
     assert shared.startswith(
         "grpcServerPort (--grpc-port) of b and grpcServerPort (--grpc-port) of a are both"
     )
+
+
+def test_ports_of_running_brokers_are_no_problem_of_an_added_one(tmp_path: Path, taken: int) -> None:
+    namesrv, first = settings(tmp_path, listenPort=taken)
+    port = free_ports((-2, 0, 1))
+    check_added(namesrv, {"a": first, "b": settings(tmp_path / "b", listenPort=port)[1]}, "b")
+    with pytest.raises(ConfigError) as caught:
+        check_added(namesrv, {"a": first, "b": settings(tmp_path / "b", listenPort=taken)[1]}, "b")
+    assert f"b: listenPort of the broker (--port): 127.0.0.1:{taken} is in use by another process" in str(
+        caught.value
+    )
+    assert f"of b and listenPort of the broker (--port) of a are both {taken}" in str(caught.value)
 
 
 def test_valid_settings_have_no_problem(tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from twisted.internet.protocol import Protocol
 from twisted.python.failure import Failure
 
 from mqgateway.engine.errors import ConfigError
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.cli.container_broker import report_progress
 from mqgateway.gateway.cli.served_broker import ServedBroker, settings_from
+from mqgateway.gateway.container.children import line_of
 from mqgateway.gateway.runtime.schedule import Schedule
 from tests.gateway.cli.test_numbering import given
 from tests.gateway.cli.test_services import BROKER_PORT, Loop, broker_settings
@@ -117,6 +119,40 @@ def test_drain_waits_for_no_broker_that_stops_too(tmp_path: Path) -> None:
     assert asked == [("n-0", "n-1")], "the message counts although the signal was handled first"
     drained.cancel()
     assert one.said[-1] == {"shortfall": "a second stop request ended its drain"}
+    one.loop.wait_for(one.service.stop())
+
+
+def test_tables_of_an_added_broker_are_written(tmp_path: Path) -> None:
+    one = Served(tmp_path)
+    one.loop.wait_for(one.service.start())
+    broker = one.service.broker
+    assert broker is not None
+    broker.broker.tables.topics.put(TopicConfig("Orders", 4, 4))
+    folder = tmp_path / "store" / "broker-2"
+    settings = {"brokerName": "n-2", "storePathRootDir": str(folder), "listenPort": "0"}
+    added = {"given": given(tmp_path), "settings": settings}
+    one.parents[0].dataReceived(line_of({"copying": added}))
+    done: Deferred[None] = Deferred()
+    one.service._worker.run(lambda: None, lambda _: done.callback(None))
+    one.loop.wait_for(done)
+    assert one.said[-1] == {"copied": {"name": "n-2", "error": ""}}
+    assert b"Orders" in (folder / "config" / "topics.json").read_bytes()
+    added = {"given": given(tmp_path, "fileReservedTime=many"), "settings": settings}
+    one.parents[0].dataReceived(line_of({"copying": added}))
+    one.loop.wait_for(one.service.stop())
+    assert "fileReservedTime" in one.said[-1]["copied"]["error"]
+
+
+def test_settings_that_the_parent_changes_are_followed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    one = Served(tmp_path)
+    one.loop.wait_for(one.service.start())
+    one.parents[0].dataReceived(line_of({"grpcPortsOfBrokers": "n-2:8101"}))
+    assert one.service.broker is not None
+    assert one.service.broker.broker.options.grpc_ports_of_brokers == "n-2:8101"
+    one.parents[0].dataReceived(line_of({"grpcPortsOfBrokers": "8101"}))
+    assert "grpcPortsOfBrokers=8101" in caplog.text
     one.loop.wait_for(one.service.stop())
 
 

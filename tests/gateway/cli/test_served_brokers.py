@@ -15,9 +15,11 @@ from mqgateway.gateway.cli.numbering import numbered
 from mqgateway.gateway.cli.served_brokers import BrokerNotStarted, BrokersNotStopped, ServedBrokers
 from mqgateway.gateway.cli.settings import NamesrvSettings
 from mqgateway.gateway.codec import headers
+from mqgateway.gateway.codec.bodies import KVTable
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
 from mqgateway.gateway.runtime.service import Runtime
+from tests.gateway.cli.test_numbering import given
 from tests.gateway.cli.test_services import NAMESRV_PORT, Loop, broker_settings, namesrv_settings
 from tests.support.gateway.container.fakes import FakeChild, FakeLaunch
 from tests.support.gateway.remoting.pair import Talker
@@ -42,7 +44,7 @@ class World:
             broker,
             numbered(broker, 2),
             launch=self.launch,
-            first={"given": {"pairs": []}},
+            first={"given": given(folder, "brokerName=n"), "logging": {}},
             began=self.clock.monotonic(),
         )
         self.started: list[Any] = []
@@ -85,7 +87,7 @@ def test_brokers_start_after_the_name_server_with_their_settings(tmp_path: Path)
     assert second.path.endswith("broker-1")
     assert second.sent[0]["settings"]["namesrvAddr"].startswith(f"127.0.0.1:{NAMESRV_PORT}")
     assert second.sent[0]["settings"]["brokerName"] == "n-1"
-    assert second.sent[0]["given"] == {"pairs": []}
+    assert second.sent[0]["given"] == given(tmp_path, "brokerName=n")
     assert world.service.status == f"name server at port {NAMESRV_PORT}, 0 of 2 brokers up"
 
 
@@ -104,6 +106,15 @@ def test_summary_names_every_broker(tmp_path: Path) -> None:
     ]
     assert world.service.boot_lines()[0].text.startswith("The Name Server boot success.")
     assert world.service.entries >= 0
+
+
+def test_summary_names_a_number_that_was_changed_since(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.service._first["given"] |= {"brokers": 3}
+    world.up()
+    assert any(
+        "brokers were removed since: the number is 2 now" in line for line in world.service.summary().lines()
+    )
 
 
 def test_name_server_answers_routes_once_all_brokers_are_up(tmp_path: Path) -> None:
@@ -148,6 +159,19 @@ def test_crashed_broker_is_named_and_started_again(tmp_path: Path, caplog: pytes
     world.clock.advance(1000)
     world.loop.settle(1.5)
     assert [child.sent[0]["name"] for child in world.launch.children] == ["n-0", "n-1", "n-1"]
+
+
+def test_name_server_reports_the_state_of_each_broker(tmp_path: Path) -> None:
+    world = World(tmp_path)
+    world.up()
+    world.launch.children[1].end("killed by SIGKILL")
+    answer = world.loop.ask(NAMESRV_PORT, RequestCode.GET_BROKER_RUNTIME_INFO)
+    table = KVTable.decode(answer.body).table
+    assert table["brokers"] == "2"
+    assert table["DefaultCluster_n-0_0"] == "up, process 100, 10.0.0.1:10911, restarts 0"
+    assert table["DefaultCluster_n-1_0"].startswith(
+        "waiting to be started again, restarts 0, last end: killed"
+    )
 
 
 def test_stop_waits_for_the_processes(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.real_disk import RealDisk
-from mqgateway.gateway.cli.numbering import is_removed
+from mqgateway.gateway.cli.numbering import is_removed, left_in
 from mqgateway.gateway.client.broker_removal import RemovalAction, removal
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand, encode_command
@@ -82,7 +82,7 @@ def test_broker_is_stopped_once_nothing_is_left_and_its_folder_is_marked(world: 
     assert world.ask()["state"] == "stopping" and child.stops == 1
     child.end("exit code 0")
     assert world.ask()["state"] == "removed"
-    assert is_removed(world.folder(1), RealDisk())
+    assert is_removed(world.folder(1), RealDisk()) and left_in(world.folder(1), RealDisk()) == 0
     assert [one.name for one in world.service.brokers] == ["n-0"]
     assert world.service.status.endswith("1 of 1 brokers up")
     assert world.refusal("n-0") == "n-0 is the only broker; stop the command instead"
@@ -119,6 +119,9 @@ def test_topics_that_belong_to_the_broker_keep_it(world: World) -> None:
     assert world.launch.children[1].sent[-1] == {"removing": []}
     world.report(NOTHING)
     assert world.launch.children[1].stops == 0
+    answer = world.ask()
+    assert (answer["state"], answer["report"]["obstacles"]) == ("refused", ["static topic T"])
+    assert world.ask()["state"] == "draining", "a refusal is returned once"
 
 
 def test_brokers_that_cannot_be_removed_are_named(world: World) -> None:
@@ -148,6 +151,11 @@ def test_request_of_rocketmq_fails_until_the_broker_is_removed(world: World) -> 
     world.report(NOTHING)
     world.launch.children[1].end("exit code 0")
     assert world.send("n-1", {}).code == 0
+
+
+def test_nothing_is_removed_during_a_rolling_restart(world: World) -> None:
+    world.service.roll(0)
+    assert world.refusal("n-1").startswith("the brokers are being restarted one after the other; repeat")
 
 
 def test_broker_that_does_not_stop_cleanly_is_removed_and_logged(

@@ -24,8 +24,8 @@ from mqgateway.gateway.cli.serving import reread
 from tests.gateway.cli.test_numbering import given
 
 ROOT = Path(__file__).parents[3]
-PORTS = (-2, 0, 1, 8, 10, 11)
-"""Offsets of the ports that two brokers use."""
+PORTS = (-2, 0, 1, 8, 10, 11, 18, 20, 21)
+"""Offsets of the ports that two brokers use, and an added one."""
 SMALL = (
     "mappedFileSizeCommitLog=65536",
     "maxHashSlotNum=100",
@@ -146,6 +146,25 @@ def test_brokers_are_processes_that_crash_restart_and_stop_by_themselves(tmp_pat
         assert not any(child.is_running() for child in children)
     for number in (0, 1):
         assert not (tmp_path / "store" / f"broker-{number}" / "abort").exists(), "it stopped cleanly"
+
+
+def test_added_broker_serves_and_a_restart_with_the_same_number_starts_it(tmp_path: Path) -> None:
+    with running(tmp_path) as cluster:
+        name_server = cluster.ready["nameServer"]
+        program = "import mqgateway.gateway.cli.entry as entry; entry.main()"
+        command = [sys.executable, "-c", program, "broker", "add", "n-2", "--json", "-n", name_server]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        (row,) = json.loads(done.stdout)["rows"]
+        assert (row["brokerName"], row["state"]) == ("n-2", "up")
+        assert cluster.child(2).is_running()
+        cluster.popen.send_signal(signal.SIGTERM)
+        assert cluster.popen.wait(60) == 0
+    with running(tmp_path) as cluster:
+        assert [one["name"] for one in cluster.ready["brokers"]] == ["n-0", "n-1", "n-2"]
+        assert "brokers were added since: the number is 3 now" in cluster.ready["warnings"][0]
+        cluster.popen.send_signal(signal.SIGTERM)
+        assert cluster.popen.wait(60) == 0
 
 
 def test_stop_with_a_killed_broker_names_it_and_fails(tmp_path: Path) -> None:

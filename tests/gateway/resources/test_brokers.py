@@ -42,8 +42,8 @@ def test_brokers_are_listed_and_show_their_figures() -> None:
 LEFT = [{"kind": "not consumed", "topic": "T", "group": "G", "messages": 3}]
 
 
-class Removing(ScriptedTool):
-    """The tool with a name server whose answers to removal requests are `states`, the last one repeated."""
+class Changing(ScriptedTool):
+    """The tool with a name server whose answers to changes are `states`, the last one repeated."""
 
     def __init__(self, *states: dict[str, Any]) -> None:
         super().__init__(ManualClock(), self._answer_one)
@@ -56,6 +56,8 @@ class Removing(ScriptedTool):
             data = BrokerData("c", "n-1", {0: "10.0.0.1:10921"})
             return RemotingCommand.response(0, body=ClusterInfo({"n-1": data}).encode(), request=request)
         self.actions.append(request.ext_fields["action"])
+        if request.code == RequestCode.ADD_BROKER:
+            assert request.ext_fields["configPath"] == "n-2"
         state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
         return RemotingCommand.response(0, body=json.dumps(state).encode(), request=request)
 
@@ -71,14 +73,14 @@ def state(name: str, **report: Any) -> dict[str, Any]:
 
 def test_removal_waits_until_the_broker_is_removed() -> None:
     begun = {"state": "draining", "cluster": "c", "broker": "n-1", "folder": "/f"}
-    tool = Removing(begun, state("draining", left=LEFT, messages=3), state("stopping"), state("removed"))
+    tool = Changing(begun, state("draining", left=LEFT, messages=3), state("stopping"), state("removed"))
     assert tool.run("broker remove n-1") == 0
     assert tool.actions == ["drain"] * 4 and tool.waited == [2.0] * 3
     assert tool.out.splitlines()[1].split() == ["n-1", "removed", "0", "/f"]
 
 
 def test_removal_ends_with_what_is_left_after_its_timeout() -> None:
-    tool = Removing(state("draining", left=LEFT, messages=3))
+    tool = Changing(state("draining", left=LEFT, messages=3))
     assert tool.run("broker remove n-1 --wait 5") == 1
     assert "after 5 s n-1 is draining, 3 messages left (3 not consumed T G)" in tool.err
     assert "--force" in tool.err and "--cancel" in tool.err
@@ -87,21 +89,46 @@ def test_removal_ends_with_what_is_left_after_its_timeout() -> None:
 
 def test_forced_removal_needs_a_confirmation_for_what_is_left() -> None:
     draining = state("draining", left=LEFT, messages=3)
-    tool = Removing(draining)
+    tool = Changing(draining)
     assert tool.run("broker remove n-1 --force") == 2
     assert tool.actions == ["drain"] and "3 not consumed T G" in tool.err
-    tool = Removing(draining, state("stopping", messages=3), state("removed", messages=3))
+    tool = Changing(draining, state("stopping", messages=3), state("removed", messages=3))
     assert tool.run("broker remove n-1 --force --yes") == 0
     assert tool.actions == ["drain", "force", "force"]
     assert tool.out.splitlines()[1].split() == ["n-1", "removed", "3", "/f"]
 
 
 def test_removal_is_cancelled_and_refusals_are_errors() -> None:
-    tool = Removing(state("cancelled"))
+    tool = Changing(state("cancelled"))
     assert tool.run("broker remove n-1 --cancel") == 0 and tool.actions == ["cancel"]
-    tool = Removing(state("refused", obstacles=["static topic T"]))
+    tool = Changing(state("refused", obstacles=["static topic T"]))
     assert tool.run("broker remove n-1") == 1 and "n-1 is refused: static topic T" in tool.err
-    assert Removing(state("removed")).run("broker remove n-1 --cancel --force") == 2
-    tool = Removing(state("removed"))
+    assert Changing(state("removed")).run("broker remove n-1 --cancel --force") == 2
+    tool = Changing(state("removed"))
     assert tool.run("broker remove n-9") == 1 and "knows no broker n-9; it knows n-1" in tool.err
-    assert Removing(state("removed")).run("broker remove n-1 --dry-run") == 0
+    assert Changing(state("removed")).run("broker remove n-1 --dry-run") == 0
+
+
+def added(name: str, **details: str) -> dict[str, Any]:
+    return {"state": name, "cluster": "c", "broker": "n-2", "folder": "/f", "address": "", **details}
+
+
+def test_addition_waits_until_the_broker_serves_clients() -> None:
+    tool = Changing(added("copying"), added("starting"), added("up", address="10.0.0.1:10931"))
+    assert tool.run("broker add n-2 --json") == 0
+    (row,) = json.loads(tool.out)["rows"]
+    assert row == {"brokerName": "n-2", "state": "up", "address": "10.0.0.1:10931", "folder": "/f"}
+    assert tool.actions == ["start"] * 3 and tool.waited == [2.0] * 2
+    tool = Changing(added("up"))
+    assert tool.run("broker add n-2 --serve-left") == 0 and tool.actions == ["serveLeft"]
+
+
+def test_addition_that_fails_or_takes_too_long_is_an_error() -> None:
+    tool = Changing(added("copying"), added("failed", why="port 10931 is in use"))
+    assert tool.run("broker add n-2") == 1 and "n-2 is not added: port 10931 is in use" in tool.err
+    tool = Changing(added("starting", progress="recovering, 7%"))
+    assert tool.run("broker add n-2 --wait 5") == 1
+    assert "after 5 s n-2 is starting: recovering, 7%; the name server continues" in tool.err
+    tool = Changing(added("up"))
+    assert tool.run("broker add n-2 --dry-run") == 0 and tool.actions == []
+    assert tool.run("broker add") == 2

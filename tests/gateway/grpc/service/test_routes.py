@@ -92,6 +92,9 @@ def test_listed_brokers_are_at_their_own_ports() -> None:
     places = places_of(service.ask(v2.QueryRouteRequest(topic=v2.Resource(name="T"))))
     assert places["broker-b", 0] == ("10.0.0.2", 8091)
     assert places["broker-a", 1] == ("10.0.0.3", 18081)
+    service.broker.options.grpc_ports_of_brokers = "broker-b:8101"
+    places = places_of(service.ask(v2.QueryRouteRequest(topic=v2.Resource(name="T"))))
+    assert places["broker-b", 0] == ("10.0.0.2", 8101), "the setting changes when a broker is added"
 
 
 def test_masters_are_asked_for_messages() -> None:
