@@ -45,7 +45,7 @@ Examples:
   mqgateway tier check file:///mnt/archive
   mqgateway tier check s3://bucket/mq --broker-name broker-a --indexes-only --json"""
 
-
+HOUR_MILLIS = 3_600_000
 READ = {"read": "Print messages of a queue from OFFSET on, one JSON object a line."}
 """Commands in `tier_read`."""
 
@@ -126,7 +126,7 @@ def save(
         collector = Collector(
             local.files,
             batch_topics_in(layout),
-            classes_in(layout),
+            classes_in(layout, settings.store.tiered_store_file_reserved_time * HOUR_MILLIS),
             lambda done, total: advance("reading the log", done, total),
         )
         report = writer.save(local, collector, advance)
@@ -247,6 +247,10 @@ def status_as_text(names: TierNames, status: TierStatus) -> list[str]:
             for days, size in sorted(status.bytes_by_class.items(), key=lambda each: each[0] or sys.maxsize)
         ),
     ]
+    if status.expired:
+        lines.append(f"  {status.expired} segments with {in_bytes(status.expired_bytes)} have expired")
+    if status.orphans:
+        lines.append(f"  {status.orphans} orphans with {in_bytes(status.orphan_bytes)}")
     if status.ignored:
         lines.append(f"  {status.ignored} ranges do not count: a later epoch replaced them")
     return lines
@@ -266,6 +270,10 @@ def status_as_json(names: TierNames, status: TierStatus) -> dict[str, Any]:
         "firstTimestamp": status.first_time if is_saved else None,
         "lastTimestamp": status.last_time if is_saved else None,
         "segments": status.segments,
+        "expiredSegments": status.expired,
+        "expiredBytes": status.expired_bytes,
+        "orphans": status.orphans,
+        "orphanBytes": status.orphan_bytes,
         "bytesByDays": {str(days): size for days, size in sorted(status.bytes_by_class.items())},
     }
 
@@ -274,11 +282,13 @@ def check_as_text(names: TierNames, report: TierCheck) -> list[str]:
     """Return the findings of a check as lines, errors last."""
     title = f"{names.broker} of {names.cluster}"
     unused = sum(size for _, size in report.unused)
+    marked, left = report.expired
     return [
         f"{title}: {report.records:,} records in {report.ranges} ranges, the log from "
         f"{max(0, report.saved_from)} to {max(0, report.saved_to)}",
         *(f"note   {end - begin} bytes from {begin} on were never saved" for begin, end in report.gaps),
         *(f"note   the log has no valid record from {begin} to {end}" for begin, end in report.holes),
+        *([f"note   {marked} segments have expired, {in_bytes(left)} are not deleted yet"] if marked else []),
         *([f"note   {len(report.unused)} unused segments with {in_bytes(unused)}"] if unused else []),
         *(f"error  {what}" for what in report.damaged),
         f"{title}: {'damaged' if report.damaged else 'intact'}",
@@ -298,6 +308,8 @@ def check_as_json(names: TierNames, report: TierCheck) -> dict[str, Any]:
         "savedTo": report.saved_to if report.ranges else None,
         "gaps": report.gaps,
         "holes": report.holes,
+        "expiredSegments": report.expired[0],
+        "expiredBytes": report.expired[1],
         "unused": [{"name": name, "bytes": size} for name, size in report.unused],
         "damaged": report.damaged,
         "sound": not report.damaged,
