@@ -52,7 +52,7 @@ class SavingRules(NamedTuple):
 class SavingState(NamedTuple):
     """The log offset up to which the log is saved, -1 while unknown; the store time in ms of the oldest
     message that is not saved, 0 if all are; ranges saved by this process; and the failure of the last look,
-    or empty. Then what this process has deleted, see `RemovalReport`; `deleted_bytes` are those of all objects.
+    or empty. Then what this process has deleted, see `RemovalReport`, with the bytes of all objects.
     """
 
     saved_to: int

@@ -24,7 +24,7 @@ from mqgateway.engine.tier.directory import read_head
 from mqgateway.engine.tier.format.names import ExpiredName, SegmentName, TierNames
 from mqgateway.engine.tier.object_store import ObjectExists, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey
-from mqgateway.engine.tier.survey import Survey
+from mqgateway.engine.tier.survey import Survey, survey
 
 EXPIRED_GRACE_MILLIS: Final = 3_600_000
 """Time from the mark of an expired segment to its deletion. Readers list the ranges every minute."""
@@ -157,3 +157,10 @@ class TierRemoval:
         if self._changes % CHANGES_A_CHECK == 0:
             self._check_fence()
         self._changes += 1
+
+
+def delete_old_orphans(store: ObjectStore, names: TierNames, now: int) -> tuple[int, int]:
+    """Delete the orphans whose time in ms has come; return their number and bytes. Needs no epoch, as what is
+    an orphan stays one. Raises `CorruptFile`, `ObjectStoreError`."""
+    found, segments = survey(store, names), segments_in(store, names)
+    return TierRemoval(store, names, lambda: None).delete_orphans(orphans_of(found, names, segments), now)

@@ -151,28 +151,41 @@ def status(url: str, cluster: str | None, broker_name: str | None, as_json: bool
 
 @tier.command(epilog=EXAMPLES_CHECK)
 @click.option("--indexes-only", is_flag=True, help="Read indexes and the list of segments, not the records.")
+@click.option("--repair", is_flag=True, help="Delete orphans before, as a running broker does once a day.")
 @tier_options
 def check(
-    url: str, cluster: str | None, broker_name: str | None, as_json: bool, quiet: bool, indexes_only: bool
+    url: str,
+    cluster: str | None,
+    broker_name: str | None,
+    as_json: bool,
+    quiet: bool,
+    indexes_only: bool,
+    repair: bool,
 ) -> None:
-    """Verify a whole tier without changing it.
+    """Verify a whole tier. Nothing is changed without --repair.
 
     Reads the index of every range (digest, bounds), compares the ranges with each other, and reads every
     record (CRC, lengths, topic, queue and offsets). Segments that no index names are listed as unused: a save
-    that was interrupted left them, or one that runs now has not committed them yet.
+    that was interrupted left them, or one that runs now has not committed them yet. The former are orphans
+    a day after the next writer began: --repair deletes them, also while brokers run.
 
     Exit code 0: intact; 1: damaged; 2: could not be checked.
     """
+    from mqgateway.engine.clock import SystemClock
     from mqgateway.engine.tier.checking import check_tier
+    from mqgateway.engine.tier.removal import delete_old_orphans
 
     with errors_reported(as_json), progress_shown(quiet) as advance:
         store, brokers = brokers_of(url, cluster, broker_name)
+        now = SystemClock().millis()
+        deleted = [delete_old_orphans(store, names, now) if repair else (0, 0) for names in brokers]
         found = [
             (names, check_tier(store, names, reads_records=not indexes_only, progress=advance))
             for names in brokers
         ]
-    lines = [line for names, one in found for line in check_as_text(names, one)]
-    print_report(as_json, {"brokers": [check_as_json(*each) for each in found]}, lines)
+    each = [(*one, gone) for one, gone in zip(found, deleted, strict=True)]
+    lines = [line for one in each for line in check_as_text(*one)]
+    print_report(as_json, {"brokers": [check_as_json(*one) for one in each]}, lines)
     sys.exit(1 if any(one.damaged for _, one in found) else 0)
 
 
@@ -278,8 +291,8 @@ def status_as_json(names: TierNames, status: TierStatus) -> dict[str, Any]:
     }
 
 
-def check_as_text(names: TierNames, report: TierCheck) -> list[str]:
-    """Return the findings of a check as lines, errors last."""
+def check_as_text(names: TierNames, report: TierCheck, deleted: tuple[int, int]) -> list[str]:
+    """Return the findings of a check as lines, errors last. `deleted` are number and bytes of orphans."""
     title = f"{names.broker} of {names.cluster}"
     unused = sum(size for _, size in report.unused)
     marked, left = report.expired
@@ -288,6 +301,7 @@ def check_as_text(names: TierNames, report: TierCheck) -> list[str]:
         f"{max(0, report.saved_from)} to {max(0, report.saved_to)}",
         *(f"note   {end - begin} bytes from {begin} on were never saved" for begin, end in report.gaps),
         *(f"note   the log has no valid record from {begin} to {end}" for begin, end in report.holes),
+        *([f"note   {deleted[0]} orphans with {in_bytes(deleted[1])} were deleted"] if deleted[0] else []),
         *([f"note   {marked} segments have expired, {in_bytes(left)} are not deleted yet"] if marked else []),
         *([f"note   {len(report.unused)} unused segments with {in_bytes(unused)}"] if unused else []),
         *(f"error  {what}" for what in report.damaged),
@@ -295,8 +309,8 @@ def check_as_text(names: TierNames, report: TierCheck) -> list[str]:
     ]
 
 
-def check_as_json(names: TierNames, report: TierCheck) -> dict[str, Any]:
-    """Return the findings of a check for JSON."""
+def check_as_json(names: TierNames, report: TierCheck, deleted: tuple[int, int]) -> dict[str, Any]:
+    """Return the findings of a check for JSON. `deleted` are number and bytes of orphans."""
     return {
         "cluster": names.cluster,
         "broker": names.broker,
@@ -308,6 +322,8 @@ def check_as_json(names: TierNames, report: TierCheck) -> dict[str, Any]:
         "savedTo": report.saved_to if report.ranges else None,
         "gaps": report.gaps,
         "holes": report.holes,
+        "deletedOrphans": deleted[0],
+        "deletedBytes": deleted[1],
         "expiredSegments": report.expired[0],
         "expiredBytes": report.expired[1],
         "unused": [{"name": name, "bytes": size} for name, size in report.unused],
