@@ -21,7 +21,7 @@ from mqgateway.engine.tier.format.epochs import TierEpoch
 from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.local_log import LocalLog, batch_topics_in, classes_in, limits_in, open_log
 from mqgateway.engine.tier.object_store import ObjectStore
-from mqgateway.engine.tier.removal import RemovalReport, TierRemoval
+from mqgateway.engine.tier.removal import TierDeletions, TierRemoval
 from mqgateway.engine.tier.saving import TierWriter, WriterFenced
 from mqgateway.engine.tier.survey import read_header, survey
 from mqgateway.engine.upkeep.backup import store_time_at
@@ -52,7 +52,7 @@ class SavingRules(NamedTuple):
 class SavingState(NamedTuple):
     """The log offset up to which the log is saved, -1 while unknown; the store time in ms of the oldest
     message that is not saved, 0 if all are; ranges saved by this process; and the failure of the last look,
-    or empty. Then what this process has deleted, see `RemovalReport`, with the bytes of all objects.
+    or empty. Then what this process has deleted, see `TierDeletions`, with the bytes of all objects.
     """
 
     saved_to: int
@@ -82,7 +82,7 @@ class ContinuousSaver:
         """Ranges that this process has saved."""
         self._epochs: dict[int, TierEpoch] = {}
         self._expiry: Expiry | None = None
-        self._deleted = RemovalReport()
+        self._deleted = TierDeletions()
         self._next_look = 0.0
         self._next_expiry = clock.monotonic() + EXPIRY_SECONDS
         self._next_deletion = self._next_expiry
@@ -149,7 +149,7 @@ class ContinuousSaver:
         self._next_expiry = now + EXPIRY_SECONDS
         if now >= self._next_deletion:
             done = removal.delete(found, rules.now)
-            self._deleted = RemovalReport(*map(sum, zip(self._deleted, done, strict=True)))
+            self._deleted = TierDeletions(*map(sum, zip(self._deleted, done, strict=True)))
             self._next_deletion = now + DELETION_SECONDS
 
     def _claimed(self, local: LocalLog, rules: SavingRules, store: ObjectStore) -> TierWriter:

@@ -48,21 +48,22 @@ def judge(head: RangeHead, limits_of: LimitsOf, now: int, newer: Mapping[Key, in
         if limits is None:
             continue
         later = newer.get(key, 0) + sizes[key]
-        if limits.size is not None:
+        kept_millis, kept_size = limits
+        if kept_size is not None:
             sizes[key] += sum(block.raw_size for block in queue.blocks)
-            if later >= limits.size:
+            if later >= kept_size:
                 continue
-        if limits.millis is not None:
-            if queue.last_time + limits.millis < now:
+        if kept_millis is not None:
+            if queue.last_time + kept_millis < now:
                 continue
-            due = min(due, queue.last_time + limits.millis + 1)
+            due = min(due, queue.last_time + kept_millis + 1)
         kept.update(block.segment for block in queue.blocks)
     return Judgement(frozenset(entry.number for entry in head.segments) - kept, due, dict(+sizes))
 
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a range: its judgement, and the queues that had enough newer bytes then."""
+    """The last judgement of a range, and the queues that had enough newer bytes then."""
 
     judgement: Judgement
     over: frozenset[Key] = frozenset()

@@ -36,7 +36,7 @@ MARK: Final = b"expired"
 """Content of marks; their names say all."""
 
 
-class RemovalReport(NamedTuple):
+class TierDeletions(NamedTuple):
     """Objects and bytes that were deleted: segments that had expired, orphans of all kinds, and indexes."""
 
     segments: int = 0
@@ -96,7 +96,7 @@ class TierRemoval:
             with contextlib.suppress(ObjectExists):  # the answer was lost, and the request repeated
                 self._store.create(self._names.expired(ExpiredName(*key, number, now)), MARK)
 
-    def delete(self, found: Survey, now: int) -> RemovalReport:
+    def delete(self, found: Survey, now: int) -> TierDeletions:
         """Delete expired segments, orphans, and indexes without segments, if their time in ms has come.
 
         Raises `CorruptFile`, `ObjectStoreError`.
@@ -116,7 +116,7 @@ class TierRemoval:
             else:
                 left.add(key)
         indexes = self._delete_indexes(found, left)
-        return RemovalReport(expired, expired_bytes, *orphans, *indexes)
+        return TierDeletions(expired, expired_bytes, *orphans, *indexes)
 
     def delete_orphans(self, orphans: Iterable[Orphan], now: int) -> tuple[int, int]:
         """Delete the orphans whose time in ms has come; return their number and bytes."""

@@ -71,7 +71,7 @@ def class_of(config: TopicConfig, default_millis: int) -> int | None:
         return None
     if attributes.get("cleanup.policy") == "COMPACTION" or "compact" in policies(attributes):
         return None
-    millis = kept_limits(config, default_millis).millis
+    millis, _ = kept_limits(config, default_millis)
     return UNLIMITED if millis is None else class_for(millis)
 
 

@@ -245,7 +245,7 @@ class _Segments:
         """Write the segment that was begun, if any."""
         if not self._data:
             return
-        data, number = bytes(self._data), len(self.entries)
+        data, number = self._data, len(self.entries)
         name = self._names.segment(self._name._replace(days=self._days, number=number))
         try:
             self._store.create(name, data)
@@ -253,7 +253,7 @@ class _Segments:
             if self._store.head(name) != len(data):
                 raise StoreError(f"{name} has this writer's name, but other bytes") from None
         self.entries.append(SegmentEntry(self._days, number, len(data)))
-        self._data.clear()
+        self._data = bytearray()
 
 
 def _saved_blocks(queue: CollectedQueue, local: LocalLog, segments: _Segments) -> Iterator[Block]:
