@@ -23,6 +23,14 @@ class TieredOptions(Options):
         high=LONG_MAX,
         ours=True,
     )
+    tiered_store_file_reserved_time: int = option(
+        72,
+        "Retention time in the object store of topics without one of their own, which is `reserve.time` or "
+        "`retention.ms`.",
+        unit="hours",
+        low=1,
+        high=LONG_MAX,
+    )
     tiered_may_lose: bool = option(
         False,
         "Delete local log files by their own rules, saved or not. False: a file is deleted only once it is "

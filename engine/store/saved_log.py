@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.log import ENDLESS
 
 UNKNOWN: int = -1
+
+
+class DeletedObjects(NamedTuple):
+    """Objects that the saving process has deleted since its start: expired segments, orphans, and the bytes
+    of these and of indexes."""
+
+    segments: int = 0
+    orphans: int = 0
+    bytes: int = 0
 
 
 class SavedLog:
@@ -13,6 +24,7 @@ class SavedLog:
 
     `saved_to` is a log offset, `UNKNOWN` before the first report. `oldest` is the store time in ms of the
     oldest message that is not saved, 0 if all are. `failure` is the reason why saving fails now, or empty.
+    `deleted` are objects that have expired, and orphans.
     """
 
     def __init__(self, options: StoreOptions) -> None:
@@ -20,6 +32,7 @@ class SavedLog:
         self.saved_to = UNKNOWN
         self.oldest = 0
         self.failure = ""
+        self.deleted = DeletedObjects()
 
     @property
     def is_on(self) -> bool:

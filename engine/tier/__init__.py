@@ -3,9 +3,10 @@
 - `object_store`: the interface of an object store, in six verbs. `object_folder`: a folder as one.
 - `format`: names and bytes of the objects.
 - `ranges`: which ranges count, given those of all epochs. `survey` reads them.
-- `retention_classes`: topics that share segments.
+- `retention_classes`: times that topics are kept, and topics that share segments.
 - `collect`: the records of a range of the log, grouped by topic and queue; `local_log` is that log.
 - `saving`: writes ranges, as one of several writers that may exist.
+- `expiry`: which segments have expired. `removal`: marks them, and deletes them and orphans later.
 - `checking`: reports what a tier has, and compares all objects with one another.
 
 The functions wait for the object store, so they run on worker threads or in processes of their own.

@@ -2,13 +2,13 @@
 
 A check reads the index of every range that counts, verifies its digest, and compares it with the ranges
 beside it and with the list of segments. If it reads records too, every block is verified, every record
-examined, and units and places compared with it. Nothing is changed.
+examined, and units and places compared with it, but for segments that have expired. Nothing is changed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -36,6 +36,7 @@ from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.format.segment import records_of, segment_header
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey
+from mqgateway.engine.tier.removal import orphans_of, segments_in
 from mqgateway.engine.tier.survey import Survey, read_header, survey
 
 Progress = Callable[[str, int, int], None]
@@ -47,7 +48,8 @@ class TierStatus:
     """Content of the tier of a broker: log offsets, bytes, times in ms.
 
     `saved_to` is -1 if nothing is saved. `bytes_by_class` are those of segments, by retention class in days
-    (0 is unlimited). `ignored` ranges do not count.
+    (0 is unlimited). `ignored` ranges do not count. `expired` segments are marked, and not deleted yet.
+    `orphans` are objects of ranges that do not count, and were not written in the last epoch.
     """
 
     root: str
@@ -60,12 +62,17 @@ class TierStatus:
     last_time: int = 0
     segments: int = 0
     bytes_by_class: Counter[int] = field(default_factory=Counter)
+    expired: int = 0
+    expired_bytes: int = 0
+    orphans: int = 0
+    orphan_bytes: int = 0
 
 
 @dataclass
 class TierCheck:
     """Result of a check. `gaps` are parts of the log between ranges that were lost before they were saved,
     `holes` parts without a valid record. `unused` are names and sizes of segments of no range that counts.
+    `expired` are the numbers of segments that are marked, and of bytes of those that are not deleted yet.
     """
 
     root: str
@@ -79,6 +86,7 @@ class TierCheck:
     gaps: list[tuple[int, int]] = field(default_factory=list)
     holes: list[tuple[int, int]] = field(default_factory=list)
     unused: list[tuple[str, int]] = field(default_factory=list)
+    expired: tuple[int, int] = (0, 0)
 
 
 def tier_status(store: ObjectStore, names: TierNames) -> TierStatus:
@@ -90,11 +98,16 @@ def tier_status(store: ObjectStore, names: TierNames) -> TierStatus:
         first, last = (read_header(store, names, key) for key in (found.ranges[0], found.ranges[-1]))
         status.saved_from, status.saved_to = first.begin, last.end
         status.first_time, status.last_time = first.first_time, last.last_time
-    for name, size in store.list_from(names.data, ""):
-        segment = names.segment_of(name)
-        if segment is not None:
-            status.segments += 1
-            status.bytes_by_class[segment.days] += size
+    segments, counting = segments_in(store, names), set(found.ranges)
+    for segment, size in segments:
+        key = RangeKey(segment.epoch, segment.begin)
+        status.segments += 1
+        status.bytes_by_class[segment.days] += size
+        if key in counting and segment.number in found.expired_in(key):
+            status.expired += 1
+            status.expired_bytes += size
+    orphans = list(orphans_of(found, names, segments))
+    status.orphans, status.orphan_bytes = len(orphans), sum(each.size for each in orphans)
     return status
 
 
@@ -121,10 +134,7 @@ class _Check:
 
     def run(self) -> TierCheck:
         found = survey(self._store, self._names)
-        for name, size in self._store.list_from(self._names.data, ""):
-            segment = self._names.segment_of(name)
-            if segment is not None:
-                self._segments[segment] = size
+        self._segments = dict(segments_in(self._store, self._names))
         report = self._report
         for number, key in enumerate(found.ranges):
             self._progress(_STAGE, number, len(found.ranges))
@@ -152,15 +162,19 @@ class _Check:
         report.records += header.records
         report.record_bytes += header.record_bytes
         report.holes += head.holes
+        expired = found.expired_in(key)
         for entry in head.segments:
             segment = SegmentName(header.epoch, header.begin, entry.days, entry.number, header.writer)
             self._used.add(segment)
-            if self._segments.get(segment) != entry.size:
+            if entry.number in expired:
+                marked, left = report.expired
+                report.expired = marked + 1, left + self._segments.get(segment, 0)
+            elif self._segments.get(segment) != entry.size:
                 size = self._segments.get(segment)
                 state = "is missing" if size is None else f"has {size} bytes, its index says {entry.size}"
                 raise CorruptFile(self._names.segment(segment), 0, f"the segment {state}")
         if self._reads_records:
-            _RangeReader(self._store, self._names, header, head, index).check()
+            _RangeReader(self._store, self._names, header, head, index, expired).check()
 
     def _check_tiling(self, header: RangeHeader, found: Survey) -> None:
         """Compare the begin of a range with the end of the one before."""
@@ -176,16 +190,23 @@ class _Check:
 
 
 class _RangeReader:
-    """Reads all records of a range, a segment at a time."""
+    """Reads all records of a range, a segment at a time, except those that have expired."""
 
     def __init__(
-        self, store: ObjectStore, names: TierNames, header: RangeHeader, head: RangeHead, index: bytes
+        self,
+        store: ObjectStore,
+        names: TierNames,
+        header: RangeHeader,
+        head: RangeHead,
+        index: bytes,
+        expired: Container[int],
     ) -> None:
         self._store = store
         self._names = names
         self._header = header
         self._head = head
         self._index = index
+        self._expired = expired
         self._name = names.range(header.epoch, header.begin)
 
     def check(self) -> None:
@@ -196,6 +217,9 @@ class _RangeReader:
                 blocks.setdefault(entry.segment, []).append((queue, index))
         records = 0
         for number, stored in enumerate(self._head.segments):
+            if stored.number in self._expired:
+                records += sum(self._units_in(queue, block) for queue, block in blocks.get(number, ()))
+                continue
             header = self._header
             segment = self._names.segment(
                 SegmentName(header.epoch, header.begin, stored.days, stored.number, header.writer)
@@ -214,6 +238,9 @@ class _RangeReader:
         at, size = queue.units_place(number)
         at += self._header.units_at
         return units_of_block(queue, number, self._index[at : at + size], self._name)
+
+    def _units_in(self, queue: SavedQueue, number: int) -> int:
+        return queue.units_place(number)[1] // queue.kind.unit_size
 
     def _check_block(self, queue: SavedQueue, number: int, segment: bytes, name: str) -> int:
         """Compare the records of a block with their units; return how many there are."""

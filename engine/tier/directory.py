@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import logging
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Container, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
@@ -17,13 +17,14 @@ from mqgateway.engine.tier.format.index import (
     HEADER_SIZE,
     RangeHead,
     RangeHeader,
+    SavedQueue,
     decode_head,
     decode_header,
 )
 from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
-from mqgateway.engine.tier.survey import read_epoch
+from mqgateway.engine.tier.survey import list_ranges, read_epoch
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +88,17 @@ class QueueHistory:
         """Return the history in these ranges."""
         return QueueHistory(self[number] for number in range(len(self)) if self._begins[number] in begins)
 
+    def begun_at(self, begin: int, offset: int) -> QueueHistory:
+        """Return the history without the messages before an offset in the range that begins at `begin`."""
+        made = self.copy()
+        low, high = bisect_left(made._begins, begin), bisect_right(made._begins, begin)
+        gone = sum(1 for number in range(low, high) if made._ends[number] <= offset)
+        for values in (made._firsts, made._ends, made._times, made._begins):
+            del values[low : low + gone]
+        if low < high - gone:
+            made._firsts[low] = max(made._firsts[low], offset)
+        return made
+
     def copy(self) -> QueueHistory:
         """Return a history of the same spans."""
         made = QueueHistory()
@@ -113,6 +125,7 @@ class TierDirectory:
         self._queues: dict[Key, QueueHistory] = {}
         self._starts: dict[int, int] = {}
         self._damaged: frozenset[RangeKey] = frozenset()
+        self._expired: dict[RangeKey, dict[int, int]] = {}
 
     @property
     def end_offset(self) -> int:
@@ -123,6 +136,10 @@ class TierDirectory:
         """Return the history of a queue, or None if no range has it."""
         found = self._queues.get((topic, queue_id))
         return found if found else None
+
+    def expired_in(self, key: RangeKey) -> Container[int]:
+        """Return the numbers of the expired segments of a range, whose messages are no part of histories."""
+        return self._expired.get(key, ())
 
     def range_at(self, position: int) -> SavedRange | None:
         """Return the range that has a position of the log."""
@@ -137,14 +154,13 @@ class TierDirectory:
         A range whose index is damaged is left out; it is reported once.
         """
         starts = self._read_starts(store)
-        sizes = {
-            RangeKey(*found): size
-            for name, size in store.list_from(self.names.ranges)
-            if (found := self.names.range_of(name)) is not None
-        }
+        sizes, expired = list_ranges(store, self.names)
         live = ranges_that_count(starts, sizes)
         made = self._kept(live)
-        made._starts = starts
+        made._starts, made._expired = starts, expired
+        for key in [each.key for each in made.ranges.values()]:
+            if self._expired.get(key) != expired.get(key):
+                made._trim(store, key, sizes[key])
         damaged = {key for key in live if key in self._damaged}
         own = set[Key]()
         for key in live:
@@ -201,7 +217,35 @@ class TierDirectory:
                 self._queues[queue] = QueueHistory() if known is None else known.copy()
             span = QueueSpan(found.first_offset, found.end_offset, found.last_time, key.begin)
             self._queues[queue].append(span)
+        self._leave_out_expired(key, head)
         return True
+
+    def _trim(self, store: ObjectStore, key: RangeKey, size: int) -> None:
+        """Leave out what has expired of a range that is here already."""
+        try:
+            _, head = read_head(store, self.names.range(*key), size)
+        except (CorruptFile, ObjectMissing) as error:
+            log.error("it is not known what has expired of a range of the tier: %s", error)
+            return
+        self._leave_out_expired(key, head)
+
+    def _leave_out_expired(self, key: RangeKey, head: RangeHead) -> None:
+        expired = self._expired.get(key)
+        if not expired:
+            return
+        for found in head.queues:
+            first, queue = first_kept(found, expired), (found.topic, found.queue_id)
+            if first > found.first_offset:
+                self._queues[queue] = self._queues[queue].begun_at(key.begin, first)
+
+
+def first_kept(queue: SavedQueue, expired: Container[int]) -> int:
+    """Return the offset of a queue's first message after those in expired segments; its end without one."""
+    blocks = queue.blocks
+    for number in range(len(blocks) - 1, -1, -1):
+        if blocks[number].segment in expired:
+            return blocks[number + 1].first_offset if number + 1 < len(blocks) else queue.end_offset
+    return queue.first_offset
 
 
 def read_head(store: ObjectStore, name: str, size: int) -> tuple[RangeHeader, RangeHead]:

@@ -8,8 +8,9 @@ from typing import NamedTuple
 from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.store.record import START, examine
+from mqgateway.engine.tables.retention import RetentionLimits
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.engine.tier.retention_classes import ClassOf, classes_of
+from mqgateway.engine.tier.retention_classes import ClassOf, TopicLimits, classes_of, kept_limits
 from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import Layout, find_files, read, require_log
 from mqgateway.engine.upkeep.table_check import check_tables, read_checkpoint, topics_of
@@ -63,17 +64,36 @@ def _record_size(files: FileQueue, position: int) -> int:
     return found if isinstance(found, int) else 0
 
 
-def classes_in(layout: Layout) -> ClassOf:
-    """Return the function that looks up retention classes in the store's table of topics."""
+def classes_in(layout: Layout, default_millis: int) -> ClassOf:
+    """Return the function that looks up retention classes in the store's table of topics. Topics without a
+    time of their own are kept for `default_millis`."""
+    return classes_of(_topics_in(layout), default_millis)
+
+
+def limits_in(layout: Layout, default_millis: int) -> TopicLimits:
+    """Return what is kept of each topic in the store's table of topics.
+
+    A topic counts as deleted if it is not in the table, and has no queue. Without a table none does.
+    """
+    configs = _topics_in(layout)
+    queues = (*layout.disk.subdirs(layout.queues), *layout.disk.subdirs(layout.batch_queues))
+    return TopicLimits(
+        {name: kept_limits(config, default_millis) for name, config in configs.items()},
+        RetentionLimits(default_millis, None),
+        frozenset(queues),
+        are_known=bool(configs),
+    )
+
+
+def _topics_in(layout: Layout) -> dict[str, TopicConfig]:
+    """Return the table of topics of a store, empty without one."""
     table = topics_of(check_tables(layout, Findings()))
-    configs = {}
+    configs: dict[str, TopicConfig] = {}
     for name, value in table.items() if isinstance(table, dict) else ():
         attributes = value.get("attributes") if isinstance(value, dict) else None
-        if isinstance(attributes, dict):
-            configs[name] = TopicConfig(
-                name, attributes={str(key): str(attributes[key]) for key in attributes}
-            )
-    return classes_of(configs)
+        found = attributes if isinstance(attributes, dict) else {}
+        configs[name] = TopicConfig(name, attributes={str(key): str(found[key]) for key in found})
+    return configs
 
 
 def batch_topics_in(layout: Layout) -> frozenset[bytes]:

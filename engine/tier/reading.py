@@ -234,6 +234,8 @@ class TierReading:
             return None
         queue, unit = loaded.head.queues[place[0]], place[1]
         number = bisect_right(queue.blocks, unit, key=lambda block: block.first_unit) - 1
+        if queue.blocks[number].segment in self.directory.expired_in(found.key):
+            return None
         spot = Spot(loaded, queue, number)
         block = self.parts.get(spot.key, partial(self._load_run, spot, 1), may_wait, position)
         inside = unit - queue.blocks[number].first_unit

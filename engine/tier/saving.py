@@ -107,10 +107,22 @@ class TierWriter:
         """
         found = survey(self._store, self._names)
         start, kept = self._start(local, found)
-        report = self.report
-        report.saved_from = report.saved_to = start
+        self.report.saved_from = self.report.saved_to = start
         if local.limit <= start:
             return None
+        self._take_epoch(local, found, start, kept)
+        return start
+
+    def claim(self, local: LocalLog) -> int:
+        """Begin an epoch although there may be nothing to save; return the offset at which this writer
+        begins. Raises as `begin` does."""
+        found = survey(self._store, self._names)
+        start, kept = self._start(local, found)
+        self.report.saved_from = self.report.saved_to = start
+        self._take_epoch(local, found, start, kept)
+        return start
+
+    def _take_epoch(self, local: LocalLog, found: Survey, start: int, kept: int) -> None:
         cut = len(found.ranges) - kept
         if cut:
             log.warning(
@@ -119,11 +131,10 @@ class TierWriter:
                 start,
                 cut,
             )
-        report.cut_ranges = cut
+        self.report.cut_ranges = cut
         number = max(found.epochs, default=0) + 1
         self._create_epoch(TierEpoch(number, start, self._writer, self._now, local.path))
-        self._epoch = report.epoch = number
-        return start
+        self._epoch = self.report.epoch = number
 
     def _start(self, local: LocalLog, found: Survey) -> tuple[int, int]:
         """Return where saving continues, and how many of the ranges that count it keeps."""
@@ -171,7 +182,7 @@ class TierWriter:
             if read_epoch(self._store, self._names, epoch.epoch, size) != epoch:
                 raise WriterFenced(f"another writer began epoch {epoch.epoch} at the same time") from None
 
-    def _check_epoch(self) -> None:
+    def check_epoch(self) -> None:
         """Raise `WriterFenced` if a later epoch has begun."""
         for name, _ in self._store.list_from(self._names.epochs, self._names.epoch(self._epoch)):
             raise WriterFenced(f"a later writer has begun {name}: this one, of epoch {self._epoch}, stops")
@@ -180,14 +191,14 @@ class TierWriter:
         """Save a range, which begins where the last one ended. Raises `WriterFenced`, `StoreError`,
         `ObjectStoreError`, `OSError`.
         """
-        self._check_epoch()
+        self.check_epoch()
         segments = _Segments(self._store, self._names, self._epoch, found.begin, self._writer)
         blocks: dict[CollectedQueue, tuple[Block, ...]] = {}
         for queue in sorted(found.queues, key=lambda each: (each.days, each.topic, each.queue_id)):
             blocks[queue] = tuple(_saved_blocks(queue, local, segments))
         segments.end()
         index = encode_index(*_index_of(found, blocks, segments.entries, self._epoch, self._writer))
-        self._check_epoch()
+        self.check_epoch()
         self._commit(found, index)
         report = self.report
         report.saved_to = found.end
@@ -234,7 +245,7 @@ class _Segments:
         """Write the segment that was begun, if any."""
         if not self._data:
             return
-        data, number = bytes(self._data), len(self.entries)
+        data, number = self._data, len(self.entries)
         name = self._names.segment(self._name._replace(days=self._days, number=number))
         try:
             self._store.create(name, data)
@@ -242,7 +253,7 @@ class _Segments:
             if self._store.head(name) != len(data):
                 raise StoreError(f"{name} has this writer's name, but other bytes") from None
         self.entries.append(SegmentEntry(self._days, number, len(data)))
-        self._data.clear()
+        self._data = bytearray()
 
 
 def _saved_blocks(queue: CollectedQueue, local: LocalLog, segments: _Segments) -> Iterator[Block]:

@@ -1,8 +1,13 @@
-"""Reads what a tier has: its epochs, the ranges that count, and their headers."""
+"""Reads what a tier has: its epochs, the ranges that count, their headers, and which segments have expired.
+
+A segment has expired once it has a mark, an object beside the index of its range. What is in it is not read
+from then on, and it is deleted later (`removal`).
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Final, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.tier.format.epochs import TierEpoch, decode_epoch
@@ -11,26 +16,59 @@ from mqgateway.engine.tier.format.names import TierNames, names_in
 from mqgateway.engine.tier.object_store import ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
 
+_NONE: Final[Mapping[int, TierEpoch]] = {}
+
+
+class ListedRanges(NamedTuple):
+    """The ranges with the sizes of their indexes in bytes, and the expired segments of ranges: their numbers
+    with the times in ms of their marks."""
+
+    sizes: dict[RangeKey, int]
+    expired: dict[RangeKey, dict[int, int]]
+
 
 class Survey(NamedTuple):
-    """The epochs by number, the ranges that count by position, and all ranges."""
+    """The epochs by number, the ranges that count by position, all ranges with the sizes of their indexes,
+    and expired segments (`ListedRanges`)."""
 
     epochs: dict[int, TierEpoch]
     ranges: list[RangeKey]
-    all_ranges: list[RangeKey]
+    all_ranges: dict[RangeKey, int]
+    expired: dict[RangeKey, dict[int, int]]
+
+    def expired_in(self, key: RangeKey) -> Mapping[int, int]:
+        """Return the numbers of the expired segments of a range, with the times in ms of their marks."""
+        return self.expired.get(key, {})
 
 
-def survey(store: ObjectStore, names: TierNames) -> Survey:
-    """Return what the tier of a broker has. Raises `CorruptFile`, `ObjectStoreError`."""
+def survey(store: ObjectStore, names: TierNames, known: Mapping[int, TierEpoch] = _NONE) -> Survey:
+    """Return what the tier of a broker has. The epochs that are `known` are not read again, as they never
+    change. Raises `CorruptFile`, `ObjectStoreError`.
+    """
     epochs = {}
     for name, size in store.list_from(names.epochs, ""):
         number = names.epoch_of(name)
         if number is not None:
-            epochs[number] = read_epoch(store, names, number, size)
-    found = [names.range_of(name) for name, _ in store.list_from(names.ranges, "")]
-    ranges = [RangeKey(*each) for each in found if each is not None]
+            epochs[number] = known.get(number) or read_epoch(store, names, number, size)
+    sizes, expired = list_ranges(store, names)
     starts = {number: epoch.start for number, epoch in epochs.items()}
-    return Survey(epochs, ranges_that_count(starts, ranges), ranges)
+    return Survey(epochs, ranges_that_count(starts, sizes), sizes, expired)
+
+
+def list_ranges(store: ObjectStore, names: TierNames) -> ListedRanges:
+    """Return all ranges, whether they count or not, and their expired segments. Raises `ObjectStoreError`.
+
+    Of several marks of a segment the oldest counts.
+    """
+    found = ListedRanges({}, {})
+    for name, size in store.list_from(names.ranges, ""):
+        key, mark = names.range_of(name), names.expired_of(name)
+        if key is not None:
+            found.sizes[RangeKey(*key)] = size
+        elif mark is not None:
+            times = found.expired.setdefault(RangeKey(mark.epoch, mark.begin), {})
+            times.setdefault(mark.number, mark.time)
+    return found
 
 
 def brokers_in(store: ObjectStore) -> list[TierNames]:

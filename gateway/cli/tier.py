@@ -45,7 +45,7 @@ Examples:
   mqgateway tier check file:///mnt/archive
   mqgateway tier check s3://bucket/mq --broker-name broker-a --indexes-only --json"""
 
-
+HOUR_MILLIS = 3_600_000
 READ = {"read": "Print messages of a queue from OFFSET on, one JSON object a line."}
 """Commands in `tier_read`."""
 
@@ -126,7 +126,7 @@ def save(
         collector = Collector(
             local.files,
             batch_topics_in(layout),
-            classes_in(layout),
+            classes_in(layout, settings.store.tiered_store_file_reserved_time * HOUR_MILLIS),
             lambda done, total: advance("reading the log", done, total),
         )
         report = writer.save(local, collector, advance)
@@ -151,28 +151,41 @@ def status(url: str, cluster: str | None, broker_name: str | None, as_json: bool
 
 @tier.command(epilog=EXAMPLES_CHECK)
 @click.option("--indexes-only", is_flag=True, help="Read indexes and the list of segments, not the records.")
+@click.option("--repair", is_flag=True, help="Delete orphans before, as a running broker does once a day.")
 @tier_options
 def check(
-    url: str, cluster: str | None, broker_name: str | None, as_json: bool, quiet: bool, indexes_only: bool
+    url: str,
+    cluster: str | None,
+    broker_name: str | None,
+    as_json: bool,
+    quiet: bool,
+    indexes_only: bool,
+    repair: bool,
 ) -> None:
-    """Verify a whole tier without changing it.
+    """Verify a whole tier. Nothing is changed without --repair.
 
     Reads the index of every range (digest, bounds), compares the ranges with each other, and reads every
     record (CRC, lengths, topic, queue and offsets). Segments that no index names are listed as unused: a save
-    that was interrupted left them, or one that runs now has not committed them yet.
+    that was interrupted left them, or one that runs now has not committed them yet. The former are orphans
+    a day after the next writer began: --repair deletes them, also while brokers run.
 
     Exit code 0: intact; 1: damaged; 2: could not be checked.
     """
+    from mqgateway.engine.clock import SystemClock
     from mqgateway.engine.tier.checking import check_tier
+    from mqgateway.engine.tier.removal import delete_old_orphans
 
     with errors_reported(as_json), progress_shown(quiet) as advance:
         store, brokers = brokers_of(url, cluster, broker_name)
+        now = SystemClock().millis()
+        deleted = [delete_old_orphans(store, names, now) if repair else (0, 0) for names in brokers]
         found = [
             (names, check_tier(store, names, reads_records=not indexes_only, progress=advance))
             for names in brokers
         ]
-    lines = [line for names, one in found for line in check_as_text(names, one)]
-    print_report(as_json, {"brokers": [check_as_json(*each) for each in found]}, lines)
+    each = [(*one, gone) for one, gone in zip(found, deleted, strict=True)]
+    lines = [line for one in each for line in check_as_text(*one)]
+    print_report(as_json, {"brokers": [check_as_json(*one) for one in each]}, lines)
     sys.exit(1 if any(one.damaged for _, one in found) else 0)
 
 
@@ -247,6 +260,10 @@ def status_as_text(names: TierNames, status: TierStatus) -> list[str]:
             for days, size in sorted(status.bytes_by_class.items(), key=lambda each: each[0] or sys.maxsize)
         ),
     ]
+    if status.expired:
+        lines.append(f"  {status.expired} segments with {in_bytes(status.expired_bytes)} have expired")
+    if status.orphans:
+        lines.append(f"  {status.orphans} orphans with {in_bytes(status.orphan_bytes)}")
     if status.ignored:
         lines.append(f"  {status.ignored} ranges do not count: a later epoch replaced them")
     return lines
@@ -266,27 +283,34 @@ def status_as_json(names: TierNames, status: TierStatus) -> dict[str, Any]:
         "firstTimestamp": status.first_time if is_saved else None,
         "lastTimestamp": status.last_time if is_saved else None,
         "segments": status.segments,
+        "expiredSegments": status.expired,
+        "expiredBytes": status.expired_bytes,
+        "orphans": status.orphans,
+        "orphanBytes": status.orphan_bytes,
         "bytesByDays": {str(days): size for days, size in sorted(status.bytes_by_class.items())},
     }
 
 
-def check_as_text(names: TierNames, report: TierCheck) -> list[str]:
-    """Return the findings of a check as lines, errors last."""
+def check_as_text(names: TierNames, report: TierCheck, deleted: tuple[int, int]) -> list[str]:
+    """Return the findings of a check as lines, errors last. `deleted` are number and bytes of orphans."""
     title = f"{names.broker} of {names.cluster}"
     unused = sum(size for _, size in report.unused)
+    marked, left = report.expired
     return [
         f"{title}: {report.records:,} records in {report.ranges} ranges, the log from "
         f"{max(0, report.saved_from)} to {max(0, report.saved_to)}",
         *(f"note   {end - begin} bytes from {begin} on were never saved" for begin, end in report.gaps),
         *(f"note   the log has no valid record from {begin} to {end}" for begin, end in report.holes),
+        *([f"note   {deleted[0]} orphans with {in_bytes(deleted[1])} were deleted"] if deleted[0] else []),
+        *([f"note   {marked} segments have expired, {in_bytes(left)} are not deleted yet"] if marked else []),
         *([f"note   {len(report.unused)} unused segments with {in_bytes(unused)}"] if unused else []),
         *(f"error  {what}" for what in report.damaged),
         f"{title}: {'damaged' if report.damaged else 'intact'}",
     ]
 
 
-def check_as_json(names: TierNames, report: TierCheck) -> dict[str, Any]:
-    """Return the findings of a check for JSON."""
+def check_as_json(names: TierNames, report: TierCheck, deleted: tuple[int, int]) -> dict[str, Any]:
+    """Return the findings of a check for JSON. `deleted` are number and bytes of orphans."""
     return {
         "cluster": names.cluster,
         "broker": names.broker,
@@ -298,6 +322,10 @@ def check_as_json(names: TierNames, report: TierCheck) -> dict[str, Any]:
         "savedTo": report.saved_to if report.ranges else None,
         "gaps": report.gaps,
         "holes": report.holes,
+        "deletedOrphans": deleted[0],
+        "deletedBytes": deleted[1],
+        "expiredSegments": report.expired[0],
+        "expiredBytes": report.expired[1],
         "unused": [{"name": name, "bytes": size} for name, size in report.unused],
         "damaged": report.damaged,
         "sound": not report.damaged,

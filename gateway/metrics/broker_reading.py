@@ -16,6 +16,7 @@ from mqgateway.engine.meters import Labels, MessageSizes, Meters
 from mqgateway.engine.names import is_system_group
 from mqgateway.engine.pop.names import REVIVE_GROUP
 from mqgateway.engine.steps import columns_in_parts, in_parts
+from mqgateway.engine.store.saved_log import DeletedObjects
 from mqgateway.gateway.broker.admin.broker import runtime_info
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.members import CONSUME_ACTIVELY, ConsumerGroup, GroupClient
@@ -300,6 +301,14 @@ class BrokerReading:
         if not saved.is_on:
             return None
         return saved.behind_bytes(store.max_physical_offset), saved.behind_millis(self._now) / 1000
+
+    @property
+    def deleted_objects(self) -> DeletedObjects | None:
+        """Objects that the process which saves the log has deleted from the object store; None if the log is
+        not to be saved.
+        """
+        saved = self._broker.store.admin.saved
+        return saved.deleted if saved.is_on else None
 
     @property
     def log_bytes(self) -> int:

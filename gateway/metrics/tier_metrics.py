@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
-from mqgateway.gateway.metrics.declarations import gauge
+from mqgateway.gateway.metrics.declarations import counter, gauge
 
 Rows = list[tuple[tuple[str, ...], float]]
 
@@ -18,6 +18,16 @@ def _seconds(reading: BrokerReading) -> Rows:
     return [] if behind is None else [((), behind[1])]
 
 
+def _deleted_objects(reading: BrokerReading) -> Rows:
+    deleted = reading.deleted_objects
+    return [] if deleted is None else [(("expired",), deleted.segments), (("orphan",), deleted.orphans)]
+
+
+def _deleted_bytes(reading: BrokerReading) -> Rows:
+    deleted = reading.deleted_objects
+    return [] if deleted is None else [((), deleted.bytes)]
+
+
 TIER_METRICS = (
     gauge(
         "mqgateway_tier_saved_behind_bytes",
@@ -30,5 +40,16 @@ TIER_METRICS = (
         "Age of the oldest message that is not saved there, in seconds; 0 if all are.",
         _seconds,
         unit="seconds",
+    ),
+    counter(
+        "mqgateway_tier_deleted_objects_total",
+        "Objects that were deleted there: segments that had expired, and orphans.",
+        _deleted_objects,
+        labels=("reason",),
+    ),
+    counter(
+        "mqgateway_tier_deleted_bytes_total",
+        "Bytes of objects that were deleted there, indexes too.",
+        _deleted_bytes,
     ),
 )

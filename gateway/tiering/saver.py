@@ -12,6 +12,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from mqgateway.engine.store.saved_log import DeletedObjects
 from mqgateway.engine.tier.continuous import SavingRules, SavingState
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.container.children import Child, Launch, Message
@@ -21,6 +22,7 @@ log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 5.0
 RESTART_SECONDS = 10.0
+_HOUR_MILLIS = 3_600_000
 
 
 class TierSaver:
@@ -69,12 +71,14 @@ class TierSaver:
     def _look(self) -> None:
         if self._child is None:
             return
-        options = self._broker.store_options
+        options, store = self._broker.store_options, self._broker.store
         rules = SavingRules(
             self._broker.role.is_master,
-            self._broker.store.confirm_offset,
+            store.confirm_offset,
             options.tiered_range_time,
             options.tiered_may_lose,
+            options.tiered_store_file_reserved_time * _HOUR_MILLIS,
+            min(self._broker.clock.millis(), store.steady.now()),
         )
         self._child.send(rules._asdict())
 
@@ -88,6 +92,7 @@ class TierSaver:
         if state.saved_to >= 0:
             saved.saved_to = state.saved_to
         saved.oldest = state.oldest
+        saved.deleted = DeletedObjects(state.expired_segments, state.orphans, state.deleted_bytes)
         self._note_failure(state.failure)
 
     def _note_failure(self, failure: str) -> None:
@@ -103,6 +108,6 @@ def _state_in(message: Mapping[str, Any]) -> SavingState | None:
         state = SavingState(**message)
     except TypeError:
         return None
-    numbers = (state.saved_to, state.oldest, state.ranges)
+    numbers = (*state[:3], *state[4:])
     is_sound = all(type(number) is int for number in numbers) and isinstance(state.failure, str)
     return state if is_sound else None

@@ -48,6 +48,7 @@ WALL_TIME = {
     "engine/testing/crash_disk.py": "written: when a file was changed",
     "engine/topic_compaction.py": "compared with when messages were stored; written: delete horizons",
     "engine/topic_retention.py": "compared with when messages were stored",
+    "gateway/tiering/saver.py": "compared with when messages were stored",
     "engine/timers/timers.py": "written: the version of a table",
     "engine/transactions/counts.py": "written: when a count changed",
     "engine/transactions/listing.py": "written: when an op message was born",

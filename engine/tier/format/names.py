@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote
 
 _RANGE: Final = re.compile(r"(\d{10})/(\d{20})\.idx")
 _SEGMENT: Final = re.compile(r"(\d{10})/(\d{20})-(\d{1,5})-(\d{4,8})-([0-9a-f]{16})\.seg")
+_EXPIRED: Final = re.compile(r"(\d{10})/(\d{20})-(\d{4,8})-(\d{13})\.gone")
 _EPOCH: Final = re.compile(r"\d{10}")
 EPOCH_MAX: Final = 10**10 - 1
 
@@ -22,6 +23,17 @@ class SegmentName(NamedTuple):
     days: int
     number: int
     writer: str
+
+
+class ExpiredName(NamedTuple):
+    """Parts of the name of a mark that a segment has expired: epoch and begin of its range, its number there,
+    and when the mark was written, in ms.
+    """
+
+    epoch: int
+    begin: int
+    number: int
+    time: int
 
 
 class TierNames:
@@ -43,6 +55,14 @@ class TierNames:
         """Return the name of the index of the range that begins at `begin`."""
         return f"{self.ranges}{epoch:010d}/{begin:020d}.idx"
 
+    def expired(self, mark: ExpiredName) -> str:
+        """Return the name of the mark of an expired segment, which is listed with the ranges."""
+        return f"{self.marks(mark.epoch, mark.begin)}{mark.number:04d}-{mark.time:013d}.gone"
+
+    def marks(self, epoch: int, begin: int) -> str:
+        """Return the begin of the names of all marks of a range."""
+        return f"{self.ranges}{epoch:010d}/{begin:020d}-"
+
     def segment(self, segment: SegmentName) -> str:
         """Return the name of a segment."""
         epoch, begin, days, number, writer = segment
@@ -58,6 +78,12 @@ class TierNames:
         rest = name.removeprefix(self.ranges)
         found = _RANGE.fullmatch(rest) if rest != name else None
         return None if found is None else (int(found[1]), int(found[2]))
+
+    def expired_of(self, name: str) -> ExpiredName | None:
+        """Return the parts of the name of an expired segment's mark; None for other objects."""
+        rest = name.removeprefix(self.ranges)
+        found = _EXPIRED.fullmatch(rest) if rest != name else None
+        return None if found is None else ExpiredName(*(int(part) for part in found.groups()))
 
     def segment_of(self, name: str) -> SegmentName | None:
         """Return the parts of a segment's name; None for other objects."""

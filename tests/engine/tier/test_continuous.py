@@ -4,71 +4,27 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.disk import Disk
 from mqgateway.engine.tier.continuous import (
     RETRY_SECONDS,
     RETRY_SECONDS_MAX,
     SURVEY_SECONDS,
     ContinuousSaver,
-    SavingRules,
-    SavingState,
 )
 from mqgateway.engine.tier.object_store import ObjectStoreUnavailable
-from tests.support.engine.store.stores import Bench
-from tests.support.engine.tier.memory_objects import MemoryObjects, StoreFault
+from tests.support.engine.tier.continuous import HOUR, MASTER, SLAVE, SavedStore
+from tests.support.engine.tier.memory_objects import StoreFault
 from tests.support.engine.tier.saving import (
     NAMES,
     check,
-    fill,
     layout_of,
     local_log,
     log_records,
     saved_records,
 )
 
-ENDLESS = 1 << 62
-HOUR = 3_600_000
-MASTER = SavingRules(True, ENDLESS, HOUR, False)
-SLAVE = MASTER._replace(saves=False)
-
-
-class Saved:
-    """A store, stopped between looks so that its checkpoint is current, and its saver."""
-
-    def __init__(self) -> None:
-        self.bench = Bench()
-        self.objects = MemoryObjects()
-        self.saver = self.new_saver()
-
-    def new_saver(self, objects: MemoryObjects | None = None) -> ContinuousSaver:
-        """Return the saver of a process that has just started."""
-        store = objects or self.objects
-        return ContinuousSaver(layout_of(self.bench.disk), NAMES, lambda: store, self.clock)
-
-    @property
-    def clock(self) -> ManualClock:
-        return self.bench.clock
-
-    @property
-    def disk(self) -> Disk:
-        return self.bench.disk
-
-    def put(self, count: int, text: str = "body") -> None:
-        fill(self.bench, count, text)
-        self.bench = self.bench.restart()
-
-    def look(self, rules: SavingRules = MASTER, saver: ContinuousSaver | None = None) -> SavingState:
-        """Look until nothing is due."""
-        chosen = saver or self.saver
-        before = -1
-        while (state := chosen.look(rules)).ranges > max(before, 0):
-            before = state.ranges
-        return state
-
 
 def test_whole_files_are_saved_at_once() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(40)
     state = saved.look()
     assert (state.saved_to, state.ranges, state.failure) == (8192, 2, "")
@@ -77,7 +33,7 @@ def test_whole_files_are_saved_at_once() -> None:
 
 
 def test_rest_is_saved_when_its_oldest_message_has_the_age() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(3)
     first = saved.look()
     assert (first.saved_to, first.ranges) == (0, 0)
@@ -90,7 +46,7 @@ def test_rest_is_saved_when_its_oldest_message_has_the_age() -> None:
 
 
 def test_tier_is_not_asked_while_nothing_is_due() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(3)
     saved.look()
     calls = saved.objects.calls
@@ -101,7 +57,7 @@ def test_tier_is_not_asked_while_nothing_is_due() -> None:
 
 
 def test_unconfirmed_records_are_not_saved() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(40)
     assert saved.look(MASTER._replace(confirmed=5000)).saved_to == 4096
     assert saved.look(MASTER._replace(confirmed=8191)).saved_to == 4096
@@ -109,7 +65,7 @@ def test_unconfirmed_records_are_not_saved() -> None:
 
 
 def test_next_process_continues() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(40)
     saved.look()
     saved.put(40, "more")
@@ -120,7 +76,7 @@ def test_next_process_continues() -> None:
 
 
 def test_slave_reports_how_far_the_master_has_saved() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(40)
     assert saved.look(SLAVE).saved_to == 0
     assert saved.objects.objects == {}
@@ -131,7 +87,7 @@ def test_slave_reports_how_far_the_master_has_saved() -> None:
 
 
 def test_new_master_fences_the_old_one() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(20)
     old = saved.saver
     assert saved.look().saved_to == 4096
@@ -149,7 +105,7 @@ def test_new_master_fences_the_old_one() -> None:
 
 
 def test_master_that_becomes_a_slave_stops_saving() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(20)
     saved.look()
     saved.put(40, "more")
@@ -160,11 +116,11 @@ def test_master_that_becomes_a_slave_stops_saving() -> None:
 
 
 def test_failure_is_reported_and_retried_after_a_pause() -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(40)
     saved.objects.faults[1] = StoreFault.AWAY
     state = saved.look()
-    assert state == (-1, 0, 0, "saving the log failed: the store is away")
+    assert state == (-1, 0, 0, "saving the log failed: the store is away", 0, 0, 0)
     assert saved.look() == state
     assert saved.objects.calls == 1
     saved.clock.advance(int(RETRY_SECONDS * 1000))
@@ -173,7 +129,7 @@ def test_failure_is_reported_and_retried_after_a_pause() -> None:
 
 
 def test_store_that_cannot_be_opened_is_a_failure() -> None:
-    saved = Saved()
+    saved = SavedStore()
 
     def refuse() -> Any:
         raise ObjectStoreUnavailable("no credentials")
@@ -184,7 +140,7 @@ def test_store_that_cannot_be_opened_is_a_failure() -> None:
 
 @pytest.mark.parametrize("may_lose", [False, True])
 def test_gap_is_accepted_if_the_log_may_be_lost(may_lose: bool) -> None:
-    saved = Saved()
+    saved = SavedStore()
     saved.put(20)
     saved.look()
     saved.put(60, "more")

@@ -2,8 +2,16 @@ import logging
 
 import pytest
 
-from mqgateway.engine.tier.directory import FIRST_READ, QueueHistory, QueueSpan, TierDirectory
-from mqgateway.engine.tier.format.index import HEADER_SIZE
+from mqgateway.engine.tier.directory import (
+    FIRST_READ,
+    QueueHistory,
+    QueueSpan,
+    TierDirectory,
+    first_kept,
+)
+from mqgateway.engine.tier.format.index import HEADER_SIZE, Block, QueueKind, SavedQueue
+from mqgateway.engine.tier.format.names import ExpiredName
+from mqgateway.engine.tier.ranges import RangeKey
 from tests.support.engine.store.stores import Bench, message
 from tests.support.engine.tier.memory_objects import MemoryObjects
 from tests.support.engine.tier.small_ranges import NAMES, begin_epoch, save
@@ -142,3 +150,46 @@ def test_head_of_many_queues_is_read_whole() -> None:
     found = TierDirectory(NAMES).updated(bench.objects)
     assert len(bench.objects.objects[NAMES.range(1, 0)]) > FIRST_READ
     assert spans(found, "topic-0399" + "x" * 100, 0) == [(0, 1)]
+
+
+def test_history_begins_later_in_a_range() -> None:
+    found = history((10, 20, 5, 0), (20, 25, 6, 100), (25, 27, 7, 100), (30, 31, 9, 200))
+    spans = [found.begun_at(begin, offset) for begin, offset in ((0, 20), (0, 15), (100, 26), (100, 99))]
+    assert [[made[number][:2] for number in range(len(made))] for made in spans] == [
+        [(20, 25), (25, 27), (30, 31)],
+        [(15, 20), (20, 25), (25, 27), (30, 31)],
+        [(10, 20), (26, 27), (30, 31)],
+        [(10, 20), (30, 31)],
+    ]
+    assert len(found) == 4
+
+
+def _mark(bench: _Bench, begin: int, number: int) -> None:
+    bench.objects.create(NAMES.expired(ExpiredName(1, begin, number, 5)), b"")
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_messages_of_expired_segments_are_left_out(is_known: bool) -> None:
+    bench = _Bench()
+    bench.save(("a", 0), ("b", 0))
+    second = bench.saved_to
+    bench.save(("a", 0))
+    directory = TierDirectory(NAMES)
+    if is_known:
+        directory = directory.updated(bench.objects)
+    _mark(bench, 0, 0)  # that of topic a
+    directory = directory.updated(bench.objects)
+    found = directory.history("a", 0)
+    assert found is not None and [span.begin for span in (found[0],)] == [second]
+    assert directory.history("b", 0) is not None
+    assert 0 in directory.expired_in(RangeKey(1, 0))
+    _mark(bench, 0, 1)
+    directory = directory.updated(bench.objects)
+    assert directory.history("b", 0) is None
+    assert directory.end_offset == bench.saved_to
+
+
+def test_queue_begins_after_its_last_expired_block() -> None:
+    blocks = tuple(Block(segment, 16, 9, 9, 0, 0, 0, n, 10 * n, 0) for n, segment in enumerate((4, 5, 4)))
+    queue = SavedQueue("a", 0, QueueKind.MESSAGES, 0, 30, 30, 0, 0, 0, blocks)
+    assert [first_kept(queue, expired) for expired in ((), (5,), (4,), (4, 5))] == [0, 20, 30, 30]

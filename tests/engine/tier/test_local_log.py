@@ -4,9 +4,9 @@ import pytest
 
 from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.testing.crash_disk import CrashDisk
-from mqgateway.engine.tier.local_log import batch_topics_in, classes_in
+from mqgateway.engine.tier.local_log import batch_topics_in, classes_in, limits_in
 from tests.support.engine.store.stores import Bench, message
-from tests.support.engine.tier.saving import fill, layout_of, local_log
+from tests.support.engine.tier.saving import DEFAULT_MILLIS, fill, layout_of, local_log
 from tests.support.engine.upkeep.damage import LOG, put_file
 
 
@@ -71,6 +71,20 @@ def test_classes_and_kinds_are_those_of_the_topics() -> None:
     table = '{"topicConfigTable":{"orders":' + orders + ',"odd":3,"pay":{}}}'
     put_file(bench.disk, "/store/config/topics.json", table.encode())
     layout = layout_of(bench.disk)
-    lookup = classes_in(layout)
+    lookup = classes_in(layout, DEFAULT_MILLIS)
     assert [lookup(topic) for topic in ("orders", "pay", "odd", "new")] == [1, 3, 3, 3]
+    limits = limits_in(layout, DEFAULT_MILLIS)
+    assert limits.of("orders") == (24 * 3_600_000, None)
+    assert limits.of("pay") == limits.of("batched") == (DEFAULT_MILLIS, None)
+    assert limits.of("gone") is None
     assert batch_topics_in(layout) == {b"batched"}
+
+
+@pytest.mark.parametrize("table", [None, b"{}", b'{"topicConfigTable":{}}', b"no JSON"])
+def test_no_topic_counts_as_deleted_without_a_table(table: bytes | None) -> None:
+    bench = Bench()
+    bench.put(message("orders"))
+    bench.store.stop()
+    if table is not None:
+        put_file(bench.disk, "/store/config/topics.json", table)
+    assert limits_in(layout_of(bench.disk), DEFAULT_MILLIS).of("gone") == (DEFAULT_MILLIS, None)

@@ -8,7 +8,8 @@ from mqgateway.engine.store.message_store import ColdRead, GetResult, GetStatus
 from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.store.results import NO_LIMITS, TransferLimits
 from mqgateway.engine.tier.directory import TierDirectory
-from mqgateway.engine.tier.format.names import SegmentName
+from mqgateway.engine.tier.format.names import ExpiredName, SegmentName
+from mqgateway.engine.tier.loading import load_head
 from mqgateway.engine.tier.parts import PAUSE_MILLIS, WAIT_MILLIS
 from mqgateway.engine.tier.reading import REFRESH_MILLIS
 from tests.support.engine.store.stores import Bench, message, records
@@ -337,3 +338,22 @@ def test_messages_that_were_never_saved_count_as_gone_once_that_is_known() -> No
     found = tiered.get("orders", 0, 20, 1)
     assert (found.status, found.next_offset) == (GetStatus.MESSAGE_WAS_REMOVING, local)
     assert tiered.get("orders", 0, 19, 9).queue_offsets == [19]
+
+
+def test_expired_messages_move_the_least_offset_and_are_not_found_by_id() -> None:
+    tiered = filled()
+    units = tiered.store.consume_queue_units("orders", 0, 0, COUNT)
+    tiered.expire()
+    tiered.refresh()
+    read_all(tiered)
+    tiered.store.record_at(units[0][0])
+    tiered.worker.perform_all()
+    assert tiered.store.record_at(units[0][0]) is not None
+    assert tiered.tier.directory is not None
+    first = tiered.tier.directory.ranges[0]
+    for entry in load_head(tiered.objects, first).head.segments:
+        tiered.objects.create(NAMES.expired(ExpiredName(*first.key, entry.number, 5)), b"")
+    tiered.refresh()
+    assert tiered.store.record_at(units[0][0]) is None
+    assert tiered.store.min_offset("orders", 0) > 0
+    assert tiered.get("orders", 0, 0, 10).status is GetStatus.OFFSET_TOO_SMALL

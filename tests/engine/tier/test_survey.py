@@ -24,7 +24,7 @@ def test_epochs_and_ranges_are_read() -> None:
     found = survey(objects, NAMES)
     assert (found.epochs[2], found.epochs[1].start) == (later, 0)
     assert [key.begin for key in found.ranges] == [0, 4096, 8192]
-    assert found.all_ranges == [*found.ranges, RangeKey(1, report.saved_to)]
+    assert list(found.all_ranges) == [*found.ranges, RangeKey(1, report.saved_to)]
     assert read_header(objects, NAMES, found.ranges[-1]).end == report.saved_to
 
 

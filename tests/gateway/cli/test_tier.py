@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from mqgateway.engine.clock import SystemClock
+from mqgateway.engine.tier.removal import ORPHAN_GRACE_MILLIS
 from mqgateway.gateway.cli.main import main
 from tests.support.engine.tier.saving import fill
 from tests.support.engine.upkeep.backups import Place
@@ -126,3 +128,42 @@ def test_gap_is_accepted_by_a_flag(place: Place, url: str) -> None:
     saved = as_json(*save(place, url, "--accept-gap"))
     assert saved["skippedBytes"] > 0
     assert len(as_json("check", url)["brokers"][0]["gaps"]) == 1
+
+
+def test_orphans_are_shown_and_deleted_a_day_later(
+    place: Place, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(*save(place, url))
+    bench = place.open()
+    fill(bench, 40)
+    bench.store.stop()
+    run(*save(place, url))
+    folder = tmp_path / "tier/DefaultCluster/broker-a/data/0000000001"
+    orphan = folder / f"{9 << 40:020d}-3-0000-{1:016x}.seg"
+    orphan.write_bytes(b"of a killed writer")
+    assert "1 orphans with " in run("status", url).stdout
+    [status] = as_json("status", url)["brokers"]
+    assert (status["orphans"], status["orphanBytes"], status["expiredSegments"]) == (1, 18, 0)
+    assert as_json("check", url, "--repair")["brokers"][0]["deletedOrphans"] == 0
+    assert orphan.exists()
+    now = SystemClock().millis() + ORPHAN_GRACE_MILLIS
+    monkeypatch.setattr(SystemClock, "millis", lambda _: now)
+    assert as_json("check", url)["brokers"][0]["deletedOrphans"] == 0
+    assert "1 orphans with 18 B were deleted" in run("check", url, "--repair").stdout
+    assert not orphan.exists()
+    assert as_json("status", url)["brokers"][0]["orphans"] == 0
+
+
+def test_expired_segments_are_shown(place: Place, url: str, tmp_path: Path) -> None:
+    run(*save(place, url))
+    segment = next((tmp_path / "tier").rglob("*.seg"))
+    index = tmp_path / "tier/DefaultCluster/broker-a/ranges/0000000001"
+    (index / f"{segment.name[:20]}-0000-{1:013d}.gone").write_bytes(b"expired")
+    assert "1 segments with " in run("status", url).stdout
+    [checked] = as_json("check", url)["brokers"]
+    assert (checked["sound"], checked["expiredSegments"]) == (True, 1)
+    assert checked["expiredBytes"] == segment.stat().st_size
+    segment.unlink()
+    [checked] = as_json("check", url)["brokers"]
+    assert (checked["sound"], checked["expiredSegments"], checked["expiredBytes"]) == (True, 1, 0)
+    assert "1 segments have expired, 0 B are not deleted yet" in run("check", url).stdout

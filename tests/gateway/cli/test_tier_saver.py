@@ -11,7 +11,14 @@ from mqgateway.gateway.container.children import line_of
 from tests.support.engine.tier.saving import fill
 from tests.support.engine.upkeep.backups import Place
 
-RULES = {"saves": True, "confirmed": 1 << 62, "range_millis": 1000, "may_lose": False}
+RULES = {
+    "saves": True,
+    "confirmed": 1 << 62,
+    "range_millis": 1000,
+    "may_lose": False,
+    "reserved_millis": 72 * 3_600_000,
+    "now": 0,
+}
 
 
 @pytest.fixture

@@ -9,7 +9,15 @@ from mqgateway.gateway.tiering.saver import LOOK_SECONDS, RESTART_SECONDS, TierS
 from tests.support.gateway.broker.helpers import MemoryBroker
 from tests.support.gateway.container.fakes import FakeLaunch
 
-REPORT = {"saved_to": 4096, "oldest": 5, "ranges": 1, "failure": ""}
+REPORT = {
+    "saved_to": 4096,
+    "oldest": 5,
+    "ranges": 1,
+    "failure": "",
+    "expired_segments": 2,
+    "orphans": 3,
+    "deleted_bytes": 700,
+}
 
 
 class SavedBroker:
@@ -39,7 +47,15 @@ def world() -> SavedBroker:
 def test_process_is_informed_of_role_and_confirmed_offset(world: SavedBroker) -> None:
     [child] = world.launch.children
     assert (child.path, child.sent[0]) == (world.broker.store.root, {"url": "file:///x"})
-    rules = {"saves": True, "confirmed": 0, "range_millis": 3_600_000, "may_lose": False}
+    now = world.broker.clock.millis()
+    rules = {
+        "saves": True,
+        "confirmed": 0,
+        "range_millis": 3_600_000,
+        "may_lose": False,
+        "reserved_millis": 72 * 3_600_000,
+        "now": now,
+    }
     assert child.sent[1:] == [rules]
     world.broker.role.become(RoleKind.SLAVE, broker_id=1)
     world.loop.advance(LOOK_SECONDS)
@@ -51,6 +67,7 @@ def test_reports_are_taken_over(world: SavedBroker) -> None:
     [child] = world.launch.children
     child.say(REPORT)
     assert world.saved == (4096, 5, "")
+    assert world.broker.store.admin.saved.deleted == (2, 3, 700)
     child.say({**REPORT, "failure": "the store is away"})
     assert world.saved == (4096, 5, "the store is away")
 
@@ -65,7 +82,14 @@ def test_unknown_offset_changes_nothing(world: SavedBroker) -> None:
 
 @pytest.mark.parametrize(
     "message",
-    [{}, {"saved_to": 1}, {**REPORT, "saved_to": "1"}, {**REPORT, "failure": None}, {**REPORT, "x": 1}],
+    [
+        {},
+        {"saved_to": 1},
+        {**REPORT, "saved_to": "1"},
+        {**REPORT, "failure": None},
+        {**REPORT, "x": 1},
+        {**REPORT, "orphans": "1"},
+    ],
 )
 def test_other_messages_are_ignored(world: SavedBroker, message: dict[str, object]) -> None:
     [child] = world.launch.children

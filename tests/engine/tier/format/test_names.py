@@ -2,10 +2,11 @@
 
 import pytest
 
-from mqgateway.engine.tier.format.names import SegmentName, TierNames, names_in
+from mqgateway.engine.tier.format.names import ExpiredName, SegmentName, TierNames, names_in
 from mqgateway.engine.tier.object_store import check_name
 
 NAMES = TierNames("DefaultCluster", "broker-a")
+EXPIRED = ExpiredName(3, 1 << 30, 2, 1_764_000_000_000)
 SEGMENT = SegmentName(3, 1 << 30, 30, 2, "00ff00ff00ff00ff")
 
 
@@ -15,9 +16,14 @@ def test_names_are_those_of_the_format() -> None:
     assert NAMES.segment(SEGMENT) == (
         "DefaultCluster/broker-a/data/0000000003/00000000001073741824-30-0002-00ff00ff00ff00ff.seg"
     )
+    assert NAMES.expired(EXPIRED) == (
+        "DefaultCluster/broker-a/ranges/0000000003/00000000001073741824-0002-1764000000000.gone"
+    )
 
 
 def test_parsing_inverts_naming() -> None:
+    assert NAMES.expired_of(NAMES.expired(EXPIRED)) == EXPIRED
+    assert NAMES.expired(EXPIRED).startswith(NAMES.marks(3, 1 << 30))
     assert NAMES.epoch_of(NAMES.epoch(7)) == 7
     assert NAMES.range_of(NAMES.range(3, 5)) == (3, 5)
     assert NAMES.segment_of(NAMES.segment(SEGMENT)) == SEGMENT
@@ -35,6 +41,12 @@ def test_parsing_inverts_naming() -> None:
 )
 def test_other_objects_have_no_parts(name: str) -> None:
     assert (NAMES.epoch_of(name), NAMES.range_of(name), NAMES.segment_of(name)) == (None, None, None)
+    assert NAMES.expired_of(name) is None
+
+
+def test_marks_are_no_ranges() -> None:
+    assert NAMES.range_of(NAMES.expired(EXPIRED)) is None
+    assert NAMES.expired_of(NAMES.range(3, 5)) is None
 
 
 def test_names_sort_by_epoch_and_position() -> None:

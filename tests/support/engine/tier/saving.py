@@ -17,6 +17,7 @@ from tests.support.engine.store.stores import Bench, message, options
 
 NAMES = TierNames("DefaultCluster", "broker-a")
 NOW = 1_764_000_000_000
+DEFAULT_MILLIS = 72 * 3_600_000
 
 
 def layout_of(disk: Disk) -> Layout:
@@ -32,7 +33,9 @@ def local_log(disk: Disk) -> LocalLog:
 def collector_of(disk: Disk, local: LocalLog) -> Collector:
     """Return a collector of the tests' store."""
     layout = layout_of(disk)
-    return Collector(local.files, batch_topics_in(layout), classes_in(layout), lambda *_: None)
+    return Collector(
+        local.files, batch_topics_in(layout), classes_in(layout, DEFAULT_MILLIS), lambda *_: None
+    )
 
 
 def save(objects: ObjectStore, disk: Disk, writer: int = 1, *, accepts_gap: bool = False) -> SaveReport:
