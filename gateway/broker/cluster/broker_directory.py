@@ -7,7 +7,7 @@ the lookup fails. RocketMQ: `BrokerOuterAPI.refreshMetadata`, `RpcClientImpl`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from twisted.internet.defer import Deferred, maybeDeferred, succeed
@@ -28,6 +28,7 @@ from mqgateway.gateway.codec.bodies import (
     TopicConfigSerializeWrapper,
     TopicStatsTable,
 )
+from mqgateway.gateway.codec.bodies.tables import LAGS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import Header
@@ -93,12 +94,17 @@ class BrokerDirectory:
             lambda answer: TopicConfigSerializeWrapper.decode(answer.body).topic_config_table
         )
 
-    def groups_of(self, address: str) -> Deferred[dict[str, dict[str, Any]]]:
-        """Return the consumer groups of a broker as JSON, by name. Fails like `topics`."""
-        asked = self._ask_address(address, RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
-        return asked.addCallback(
-            lambda answer: SubscriptionGroupWrapper.decode(answer.body).subscription_group_table
-        )
+    def group_lags(self, address: str) -> Deferred[dict[str, int | None]]:
+        """Return the lag of each consumer group of a broker in messages, by name; None if the broker returns
+        no lags, as RocketMQ's does. Fails like `topics`."""
+
+        def read(answer: RemotingCommand) -> dict[str, int | None]:
+            body = SubscriptionGroupWrapper.decode(answer.body)
+            lags = body.group_lags or {}
+            return {name: lags.get(name) for name in body.subscription_group_table}
+
+        code, fields = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, {LAGS_FIELD: "true"}
+        return self._ask_address(address, code, fields=fields).addCallback(read)
 
     def topic_stats(self, address: str, topic: str) -> Deferred[TopicStatsTable]:
         """Return the queues of a topic at a broker. Fails like `topics`."""
@@ -136,8 +142,9 @@ class BrokerDirectory:
         code: RequestCode,
         header: Header | None = None,
         expected: Sequence[ResponseCode] = (ResponseCode.SUCCESS,),
+        fields: Mapping[str, str] | None = None,
     ) -> Deferred[RemotingCommand]:
-        """Send a request to a broker.
+        """Send a request to a broker; `fields` are added to those of the header.
 
         Fails with `RequestError` without an answer, and for one with another code than those expected.
         """
@@ -150,7 +157,7 @@ class BrokerDirectory:
         def unanswered(failure: Failure) -> NoReturn:
             raise _failed(f"the broker does not answer: {failure.value}")
 
-        command = RemotingCommand.request(code, header)
+        command = RemotingCommand.request(code, header, ext=fields)
         asked = maybeDeferred(self._ask, address, command, self._options.forward_timeout / 1000)
         return asked.addCallbacks(answered, unanswered)
 
