@@ -13,7 +13,7 @@ DIALOGS = (
     ("groups", "Create a group", "创建消费组"),
     ("groups/Billing", "Reset offsets", "重置位点"),
     ("groups/Billing", "Why is it stuck?", "为什么卡住了？"),
-    ("settings?search=console", "Change", "修改"),
+    ("settings?search=consoleIdleMinutes", "Change consoleIdleMinutes", "修改 consoleIdleMinutes"),
     ("overview", "Shortcuts", "快捷键"),
     ("overview", "Go to", "前往"),
 )
