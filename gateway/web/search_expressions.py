@@ -78,7 +78,7 @@ class SearchExpression(NamedTuple):
 
 
 class _Values(Mapping[str, str]):
-    """What an expression may name of a message: its properties, its body, and values in the body."""
+    """Values of a message by the names of an expression: properties, the body, and values in the body."""
 
     def __init__(self, message: StoredMessage, paths: Mapping[str, Path]) -> None:
         self._message = message

@@ -120,7 +120,7 @@ def test_body_beyond_the_limit_of_a_line_is_named_as_such(
         (f"/messages/{'0' * 32}/body", 404),
     ],
 )
-def test_what_cannot_be_exported_is_an_error(browser: ConsoleBrowser, path: str, code: int) -> None:
+def test_invalid_export_is_refused(browser: ConsoleBrowser, path: str, code: int) -> None:
     assert browser.refused("GET", path)[0] == code
 
 
