@@ -61,7 +61,7 @@ def test_messages_are_filtered_by_an_expression_and_saved_whole(visitor: Visitor
     visitor.fill(topic="Orders", expression="KEYS = 'o3' OR KEYS =")
     visitor.send()
     visitor.sees("expression, character 22: ")
-    visitor.fill(topic="Orders", expression="KEYS = 'o3' OR KEYS = 'o4'")
+    visitor.fill(topic="Orders", expression="$.order = 3 OR KEYS = 'o4' AND BODY CONTAINS 'amount'")
     visitor.send()
     visitor.sees("found: 2")
     with page.expect_download() as download:
@@ -69,3 +69,19 @@ def test_messages_are_filtered_by_an_expression_and_saved_whole(visitor: Visitor
     saved = [json.loads(line) for line in Path(download.value.path()).read_text().splitlines()]
     assert sorted(one["properties"]["KEYS"] for one in saved) == ["o3", "o4"]
     assert json.loads(saved[0]["body"]).keys() == {"order", "amount"}
+    with page.expect_download() as download:
+        visitor.press("Download as CSV")
+    assert len(Path(download.value.path()).read_text().splitlines()) == 3
+
+
+def test_body_is_saved_whole(visitor: Visitor) -> None:
+    send = """async body => {
+      const { ask } = await import('./static/api.js');
+      return (await ask('POST', '/topics/Orders/messages', { body })).id;
+    }"""
+    body = "x" * 100_000
+    visitor.visit(f"messages/{visitor.page.evaluate(send, body)}")
+    visitor.sees("Only the first 64 KiB are shown")
+    with visitor.page.expect_download() as download:
+        visitor.press("Download")
+    assert Path(download.value.path()).read_text() == body

@@ -81,5 +81,7 @@ def test_topics_groups_and_replicas_of_apaches_broker_are_in_the_lists(peers: Pe
         shared = [one for one in groups["rows"] if len(one["brokers"]) == 2]
         assert groups["unanswered"] == [] and shared
         assert not [place["error"] for one in shared for place in one["brokers"] if place["error"]]
+        by_lag = console.ask("/cluster/groups?system=true&limit=500&sort=behind&descending=true")
+        assert by_lag["unsorted"] == ["broker-apache"] and by_lag["total"] == groups["total"]
         replicas = console.ask("/cluster/replication")
         assert {row["broker"] for row in replicas["rows"]} == NAMES and not replicas["unanswered"]

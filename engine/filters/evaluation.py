@@ -47,7 +47,7 @@ _SURELY_SHORT = 10
 _WHOLE = re.compile(r"[+-]?\d+")
 _REAL = re.compile(
     r"[\x00-\x20]*(?P<sign>[+-]?)(?:(?P<word>NaN|Infinity)"
-    r"|(?P<decimal>(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?"
+    r"|(?P<decimal>(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)[fFdD]?"
     r"|(?P<hex>0[xX](?:[0-9a-fA-F]+\.?|[0-9a-fA-F]*\.[0-9a-fA-F]+)[pP][+-]?[0-9]+)[fFdD]?)[\x00-\x20]*"
 )
 _TESTS: dict[str, Callable[[int], bool]] = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from mqgateway.gateway.broker.operations import Principal, Use
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.web.histories import Histories
+from mqgateway.gateway.web.movements import Movements
 from mqgateway.gateway.web.rings import Rings
 from mqgateway.gateway.web.route import ApiError
 from mqgateway.gateway.web.table_cache import TableCache
@@ -54,7 +55,8 @@ class ConsoleFigures(NamedTuple):
 
 class Console:
     """The console of a broker. `server` has the broker's connections; `name_server` is that of the same
-    process, if there is one. `lags` and `topics` are the histories of groups and topics."""
+    process, if there is one. `lags` and `topics` are the histories of groups and topics; `movements` has the
+    offsets of groups at other brokers."""
 
     def __init__(
         self,
@@ -75,6 +77,7 @@ class Console:
         self.lags = Histories("lag", ("consumed",))
         self.topics = Histories("messages", ("in", "bytes"))
         self.tables = TableCache(clock.monotonic)
+        self.movements = Movements()
         self.audit: deque[dict[str, Any]] = deque(maxlen=AUDITED_MAX)
         self.resets: OrderedDict[int, Reset] = OrderedDict()
         self._next_reset = 1

@@ -29,9 +29,9 @@ def row(message: StoredMessage) -> dict[str, Any]:
     return {**_place(message), "preview": text[:PREVIEW_CHARACTERS], "form": form}
 
 
-def whole(message: StoredMessage) -> dict[str, Any]:
-    """Return all fields of a message, with its body up to `BODY_SHOWN_MAX` bytes."""
-    text, form, is_whole = _shown(message, BODY_SHOWN_MAX)
+def whole(message: StoredMessage, most: int = BODY_SHOWN_MAX) -> dict[str, Any]:
+    """Return all fields of a message, with its body up to `most` bytes."""
+    text, form, is_whole = _shown(message, most)
     return {
         **_place(message),
         "bornTimestamp": message.born_timestamp,

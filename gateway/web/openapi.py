@@ -58,8 +58,12 @@ def _operation(route: Route) -> dict[str, Any]:
         }
         for field in route.query
     ]
-    kind = "text/event-stream" if route.is_stream else "application/json"
-    content = {kind: {"schema": {"type": "string" if route.is_stream else "object"}}}
+    if route.is_download:
+        content: dict[str, Any] = {"application/octet-stream": {}}
+    elif route.is_stream:
+        content = {"text/event-stream": {"schema": {"type": "string"}}}
+    else:
+        content = {"application/json": {"schema": {"type": "object"}}}
     name = route.path.replace("/", "_").replace("{", "").replace("}", "")
     operation: dict[str, Any] = {
         "operationId": route.method.lower() + name,

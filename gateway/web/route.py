@@ -60,7 +60,8 @@ class Route(NamedTuple):
     """`function(console, call)` returns JSON values, directly, as a Deferred or as a coroutine.
 
     `needs(call)` returns the needs that policies must allow if `authorizationEnabled` is on. `is_stream`: the
-    function returns a `streams.EventSource`. A read-only console has no `is_write` routes.
+    function returns a `streams.EventSource`. `is_download`: it returns a `downloads.Download`. A read-only
+    console has no `is_write` routes.
     """
 
     method: str
@@ -72,6 +73,7 @@ class Route(NamedTuple):
     body: tuple[RouteField, ...] = ()
     needs: Callable[[Any], Sequence[Need]] = no_needs
     is_stream: bool = False
+    is_download: bool = False
 
     @property
     def is_write(self) -> bool:

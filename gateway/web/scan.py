@@ -12,10 +12,10 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from mqgateway.engine.filters import Expression
 from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_TAGS, StoredMessage
 from mqgateway.gateway.web.messages import body_of
 from mqgateway.gateway.web.route import ApiError
+from mqgateway.gateway.web.search_expressions import SearchExpression
 
 if TYPE_CHECKING:
     from mqgateway.gateway.broker.operations import Operations, Permit
@@ -36,7 +36,7 @@ class SearchCriteria:
     key: str = ""
     property: str = ""
     text: str = ""
-    expression: Expression | None = None
+    expression: SearchExpression | None = None
     newest_first: bool = True
 
     def fits(self, message: StoredMessage) -> bool:
@@ -50,7 +50,7 @@ class SearchCriteria:
             name, _, value = self.property.partition("=")
             if name not in properties or (value and properties[name] != value):
                 return False
-        if self.expression is not None and not self.expression.matches(properties):
+        if self.expression is not None and not self.expression.matches(message):
             return False
         return not self.text or self.text.encode() in body_of(message)
 
@@ -70,11 +70,15 @@ class ScannedQueue:
 
 @dataclass
 class SearchResult:
-    """Messages found, the numbers of those read and left, and a cursor to continue, empty at the end."""
+    """Messages found, and the numbers of those read and left.
+
+    `start` is a cursor to search the same messages again, `cursor` one to continue, empty at the end.
+    """
 
     messages: list[StoredMessage]
     scanned: int
     left: int
+    start: str
     cursor: str
 
 
@@ -96,11 +100,12 @@ async def scan(
     breathe: Callable[[], Awaitable[None]],
 ) -> SearchResult:
     """Read up to `budget` messages until `limit` are found. Raises `ApiError` for a wrong cursor."""
-    queues = _resumed(cursor) if cursor else await _beginning(source, wanted)
+    queues = await beginning(source, wanted, cursor)
+    start = cursor or _written(queues, wanted.newest_first)
     found: list[StoredMessage] = []
     scanned = 0
     while scanned < budget and len(found) < limit:
-        message = await _next(source, wanted, queues)
+        message = await next_message(source, wanted, queues)
         if message is None:
             break
         scanned += 1
@@ -108,11 +113,16 @@ async def scan(
             found.append(message)
         await breathe()
     left = sum(map(len, queues))
-    return SearchResult(found, scanned, left, _written(queues, wanted.newest_first) if left else "")
+    return SearchResult(found, scanned, left, start, _written(queues, wanted.newest_first) if left else "")
 
 
-async def _beginning(source: QueueSource, wanted: SearchCriteria) -> list[ScannedQueue]:
-    """Return all of the topic's queues between the two times."""
+async def beginning(source: QueueSource, wanted: SearchCriteria, cursor: str) -> list[ScannedQueue]:
+    """Return the queues of a cursor, without one all of the topic's between the two times.
+
+    Raises `ApiError` for a wrong cursor.
+    """
+    if cursor:
+        return _resumed(cursor)
     offsets, permit, topic = source.operations.offsets, source.permit, wanted.topic
     ids = source.operations.topics.queues(topic)
     queues = []
@@ -133,7 +143,7 @@ async def _beginning(source: QueueSource, wanted: SearchCriteria) -> list[Scanne
     return queues
 
 
-async def _next(
+async def next_message(
     source: QueueSource, wanted: SearchCriteria, queues: list[ScannedQueue]
 ) -> StoredMessage | None:
     """Return the newest or oldest message of what is left in the queues."""

@@ -12,7 +12,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import CancelledError, Deferred
 from twisted.python.failure import Failure
 from twisted.web.resource import Resource
 from twisted.web.server import NOT_DONE_YET
@@ -24,6 +24,7 @@ from mqgateway.gateway.web import openapi
 from mqgateway.gateway.web.api.routes import routes as api_routes
 from mqgateway.gateway.web.call import Caller, WebCall
 from mqgateway.gateway.web.console import Console
+from mqgateway.gateway.web.downloads import DOWNLOADS_MAX, Download, DownloadWriter
 from mqgateway.gateway.web.files import PAGE, StaticFile, content_policy, static_files
 from mqgateway.gateway.web.guard import Guard, check_write
 from mqgateway.gateway.web.route import PREFIX, ApiError, Role, Route, match, read_body, read_query
@@ -89,11 +90,14 @@ class ConsolePages(Resource):
         self._files = static_files()
         self._policy = content_policy(self._files)
         self._streams: set[EventStream] = set()
+        self._downloads: set[Deferred[Any]] = set()
 
     def close(self) -> None:
-        """End the streams."""
+        """End the streams and the downloads."""
         for stream in list(self._streams):
             stream.close()
+        for writing in list(self._downloads):
+            writing.cancel()
 
     def render(self, request: Any) -> bytes | int:
         """Answer any request."""
@@ -205,6 +209,8 @@ class ConsolePages(Resource):
             return self._refused(request, route, call, error)
         if route.is_stream:
             return self._stream(request, outcome, session)
+        if route.is_download:
+            return self._download(request, route, call, outcome, session)
         if isinstance(outcome, LoginSession):
             self._set_cookie(request, outcome, headers)
             outcome = {"isIn": True}
@@ -286,6 +292,41 @@ class ConsolePages(Resource):
         self._streams.add(stream)
         request.notifyFinish().addBoth(lambda _: stream.lost())
         stream.start()
+        return NOT_DONE_YET
+
+    def _download(
+        self, request: Any, route: Route, call: WebCall, download: Download, session: LoginSession | None
+    ) -> bytes | int:
+        if len(self._downloads) >= DOWNLOADS_MAX:
+            return _error(request, ApiError(503, f"{DOWNLOADS_MAX} files are being downloaded; try again"))
+        sessions = self._console.entrance.sessions
+
+        def is_alive() -> bool:
+            return session is not None and sessions.find(session.id, is_use=False) is not None
+
+        writing = Deferred.fromCoroutine(DownloadWriter(request, download, is_alive).write())
+        self._downloads.add(writing)
+        request.notifyFinish().addErrback(lambda _: writing.cancel())
+
+        def written(is_complete: bool) -> None:
+            if is_complete:
+                request.finish()
+            else:
+                request.loseConnection()
+
+        def failed(failure: Failure) -> None:
+            error = failure.value
+            if not isinstance(error, (ApiError, OperationError, CancelledError)):
+                log.error("%s %s failed", route.method, route.path, exc_info=error)
+                error = ApiError(500, "it failed; see the broker's log")
+            if request.startedWriting or isinstance(error, CancelledError):
+                request.loseConnection()
+                return
+            request.write(self._refused(request, route, call, error))
+            request.finish()
+
+        writing.addCallbacks(written, failed)
+        writing.addBoth(lambda _: self._downloads.discard(writing))
         return NOT_DONE_YET
 
 

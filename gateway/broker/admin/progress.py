@@ -5,10 +5,11 @@ An offset is reset in this broker, or in the clients. RocketMQ: `AdminBrokerProc
 """
 
 import logging
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from mqgateway.engine.message import format_host
+from mqgateway.engine.steps import Steps, in_parts
 from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.gateway.broker.admin.coordinated_groups import shared_progress
 from mqgateway.gateway.broker.broker import Broker
@@ -84,6 +85,30 @@ def all_consume_stats(broker: Broker, *, only_ordered: bool = False) -> ConsumeS
             stats.total_diff += sum(one.broker_offset - one.consumer_offset for one in shared.values())
         stats.consume_stats_list.append({group: of_group})
     return stats
+
+
+def group_lags(broker: Broker, groups: Sequence[str]) -> Steps[dict[str, int]]:
+    """Return the lag of each of these groups in messages, as the sum over what `consume_stats` returns."""
+    topics, lags = broker.tables.offsets.group_topics(), {}
+    for part in in_parts(groups):
+        for group in part:
+            lag = sum(_lag(broker, group, topic) for topic in topics.get(group, ()))
+            shared = shared_progress(broker, group).values()
+            lags[group] = lag + sum(one.broker_offset - one.consumer_offset for one in shared)
+        yield
+    return lags
+
+
+def _lag(broker: Broker, group: str, topic: str) -> int:
+    """Return the number of messages of a topic after a group's offsets; 0 where it consumes no longer."""
+    config = broker.tables.topics.get(topic)
+    if config is None or _has_left(broker, group, topic):
+        return 0
+    store, query = broker.store, broker.tables.offsets.query
+    return sum(
+        max(0, store.readable_end(topic, queue_id) - max(0, query(group, topic, queue_id)))
+        for queue_id in range(config.read_queue_nums)
+    )
 
 
 def correction_offsets(

@@ -1,16 +1,20 @@
 """Requests of whole tables: 21 topics, 201 consumer groups, 45 delay offsets.
 
 Topics and groups are sent by page to clients that send a field of a page; clients before 5.5 send none and
-receive the whole table. The fields of a signature do not count. RocketMQ: `AdminBrokerProcessor`.
+receive the whole table. The fields of a signature do not count, nor does `LAGS_FIELD`. RocketMQ:
+`AdminBrokerProcessor`.
 """
 
 from mqgateway.engine import lenient_json
+from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.gateway.broker.admin import tables
+from mqgateway.gateway.broker.admin import progress, tables
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
+from mqgateway.gateway.codec.bodies.tables import LAGS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import (
     GetAllSubscriptionGroupRequestHeader,
     GetAllSubscriptionGroupResponseHeader,
@@ -36,8 +40,8 @@ def all_topics(broker: Broker, call: Call) -> Reply:
     return Reply(header=GetAllTopicConfigResponseHeader(total_topic_num=found.total), body=body.encode())
 
 
-def all_groups(broker: Broker, call: Call) -> Reply:
-    """201 GET_ALL_SUBSCRIPTIONGROUP_CONFIG."""
+def all_groups(broker: Broker, call: Call) -> Reply | Steps[Reply]:
+    """201 GET_ALL_SUBSCRIPTIONGROUP_CONFIG; with the groups' lags for the console of another broker."""
     header = call.header
     assert isinstance(header, GetAllSubscriptionGroupRequestHeader)
     page = _page(broker, header.group_seq, header.max_group_num, header.data_version)
@@ -48,6 +52,13 @@ def all_groups(broker: Broker, call: Call) -> Reply:
         data_version=found.version.to_json(),
     )
     header = GetAllSubscriptionGroupResponseHeader(total_group_num=found.total)
+    if call.command.ext_fields.get(LAGS_FIELD) == "true":
+        return _with_lags(broker, header, body)
+    return Reply(header=header, body=body.encode())
+
+
+def _with_lags(broker: Broker, header: Header, body: SubscriptionGroupWrapper) -> Steps[Reply]:
+    body.group_lags = yield from progress.group_lags(broker, list(body.subscription_group_table))
     return Reply(header=header, body=body.encode())
 
 

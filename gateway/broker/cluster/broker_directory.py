@@ -31,6 +31,7 @@ from mqgateway.gateway.codec.bodies import (
     TopicConfigSerializeWrapper,
     TopicStatsTable,
 )
+from mqgateway.gateway.codec.bodies.tables import LAGS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import Header
@@ -114,6 +115,18 @@ class BrokerDirectory:
         return asked.addCallback(
             lambda answer: SubscriptionGroupWrapper.decode(answer.body).subscription_group_table
         )
+
+    def group_lags(self, address: str) -> Deferred[dict[str, int | None]]:
+        """Return the lag of each consumer group of a broker in messages, by name; None if the broker returns
+        no lags, as RocketMQ's does. Fails like `topics`."""
+
+        def read(answer: RemotingCommand) -> dict[str, int | None]:
+            body = SubscriptionGroupWrapper.decode(answer.body)
+            lags = body.group_lags or {}
+            return {name: lags.get(name) for name in body.subscription_group_table}
+
+        code, fields = RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, {LAGS_FIELD: "true"}
+        return self.request(address, RemotingCommand.request(code, ext=fields)).addCallback(read)
 
     def topic_stats(self, address: str, topic: str) -> Deferred[TopicStatsTable]:
         """Return the queues of a topic at a broker. Fails like `topics`."""

@@ -40,10 +40,11 @@ class OtherBrokerOperations:
         self._gate.enter(permit, Use.QUERY)
         return self._broker.cluster.broker_directory.topics(address)
 
-    def groups(self, permit: Permit, address: str) -> Deferred[dict[str, dict[str, Any]]]:
-        """Return the consumer groups of a broker as JSON, by name."""
+    def group_lags(self, permit: Permit, address: str) -> Deferred[dict[str, int | None]]:
+        """Return the lag of each consumer group of a broker in messages, by name; None if the broker returns
+        no lags."""
         self._gate.enter(permit, Use.QUERY)
-        return self._broker.cluster.broker_directory.groups_of(address)
+        return self._broker.cluster.broker_directory.group_lags(address)
 
     def topic_stats(self, permit: Permit, address: str, topic: str) -> Deferred[TopicStatsTable]:
         """Return the queues of a topic at a broker: ends, and times of last messages."""

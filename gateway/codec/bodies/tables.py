@@ -9,12 +9,15 @@ RocketMQ: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
 from mqgateway.gateway.codec.bodies.body import Body, Int
 from mqgateway.gateway.codec.errors import BodyError
+
+LAGS_FIELD: Final = "groupLags"
+"""Field of request 201, `true` for an answer with the groups' lags. RocketMQ ignores it."""
 
 
 @dataclass(slots=True)
@@ -37,11 +40,16 @@ class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
 
 @dataclass(slots=True)
 class SubscriptionGroupWrapper(Body):
-    """Groups by name, their forbidden topics, and the version of the table."""
+    """Groups by name, their forbidden topics, and the version of the table.
+
+    `group_lags` has the lag of each group in messages, if the request has the field `LAGS_FIELD`; RocketMQ
+    has neither.
+    """
 
     subscription_group_table: dict[str, dict[str, Any]] = field(default_factory=dict)
     forbidden_table: dict[str, dict[str, Int]] = field(default_factory=dict)
     data_version: dict[str, Any] | None = None
+    group_lags: dict[str, int] | None = None
 
 
 @dataclass(slots=True)

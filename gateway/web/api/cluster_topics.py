@@ -86,7 +86,7 @@ async def _table(console: Console, permit: Permit, group: BrokerGroup) -> Mappin
             configs[name] = TopicConfig.from_json({**value, "topicName": name})
         return configs
 
-    known: Mapping[str, TopicConfig] = await console.tables.get(("topics", group.address), read)
+    known: Mapping[str, TopicConfig] = await console.tables.get(("topics", group.address), read, FAILURES)
     return known
 
 

@@ -36,12 +36,7 @@ KAFKA_MEMBERS_MAX = 500
 async def groups(console: Console, call: WebCall) -> dict[str, Any]:
     """A page of groups."""
     operations, query, breathe = console.operations, call.query, console.turns()
-    topics: dict[str, list[str]] = {}
-    for number, (topic, group) in enumerate(operations.offsets.pairs()):
-        if not number % ROWS_A_LOOK:
-            await breathe()
-        if topic in operations.topics and not is_lmq(topic):
-            topics.setdefault(group, []).append(topic)
+    topics = await consumed_topics(console)
     known = {*operations.groups.names(), *operations.clients.consumer_groups()}
     rows: list[Row] = []
     for number, name in enumerate(known):
@@ -57,6 +52,18 @@ async def groups(console: Console, call: WebCall) -> dict[str, Any]:
         "total": page.total,
         "cursor": page.cursor,
     }
+
+
+async def consumed_topics(console: Console) -> dict[str, list[str]]:
+    """Return the topics in which the groups of this broker have offsets, by group."""
+    operations, breathe = console.operations, console.turns()
+    topics: dict[str, list[str]] = {}
+    for number, (topic, group) in enumerate(operations.offsets.pairs()):
+        if not number % ROWS_A_LOOK:
+            await breathe()
+        if topic in operations.topics and not is_lmq(topic):
+            topics.setdefault(group, []).append(topic)
+    return topics
 
 
 def _sort_key(operations: Operations, name: str, topics: list[str], sort: str) -> Any:

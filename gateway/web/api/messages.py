@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from mqgateway.engine.filters import Expression, compile_expression
 from mqgateway.engine.filters.tokens import ExpressionError
 from mqgateway.engine.message import (
     PROPERTY_UNIQ_KEY,
@@ -26,6 +25,7 @@ from mqgateway.gateway.web.call import WebCall
 from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.route import ApiError, Role, Route, RouteField
 from mqgateway.gateway.web.scan import QueueSource, SearchCriteria, scan, settled
+from mqgateway.gateway.web.search_expressions import SearchExpression, compile_search
 from mqgateway.gateway.web.timeline import HostRecord, timeline
 
 KEY_MAX = 64
@@ -35,9 +35,30 @@ BUDGET_MAX = 100_000
 async def search(console: Console, call: WebCall) -> dict[str, Any]:
     """Messages of a topic that fit; `scanned` were read, `left` are still to be read from `cursor` on."""
     query = call.query
+    found = await scan(
+        QueueSource(console.operations, console.permit(call, Use.QUERY)),
+        criteria(console, call),
+        limit=query["limit"],
+        budget=query["budget"],
+        cursor=query["cursor"],
+        breathe=console.turns(),
+    )
+    rows = [shown.row(message) for message in found.messages]
+    return {
+        "rows": rows,
+        "scanned": found.scanned,
+        "left": found.left,
+        "start": found.start,
+        "cursor": found.cursor,
+    }
+
+
+def criteria(console: Console, call: WebCall) -> SearchCriteria:
+    """Return the criteria of a search. Raises `ApiError`."""
+    query = call.query
     if query["topic"] not in console.operations.topics:
         raise ApiError(404, f"there is no topic {query['topic']} on this broker")
-    wanted = SearchCriteria(
+    return SearchCriteria(
         query["topic"],
         queue_id=query["queueId"],
         begin=query["begin"],
@@ -49,31 +70,25 @@ async def search(console: Console, call: WebCall) -> dict[str, Any]:
         expression=_compiled(query["expression"]),
         newest_first=query["order"] == "newest",
     )
-    found = await scan(
-        QueueSource(console.operations, console.permit(call, Use.QUERY)),
-        wanted,
-        limit=query["limit"],
-        budget=query["budget"],
-        cursor=query["cursor"],
-        breathe=console.turns(),
-    )
-    rows = [shown.row(message) for message in found.messages]
-    return {"rows": rows, "scanned": found.scanned, "left": found.left, "cursor": found.cursor}
 
 
-def _compiled(text: str) -> Expression | None:
-    """Compile the SQL92 expression of a search, None for an empty one. Raises `ApiError`."""
+def _compiled(text: str) -> SearchExpression | None:
+    """Compile the expression of a search, None for an empty one. Raises `ApiError`."""
     try:
-        return compile_expression(text) if text.strip() else None
+        return compile_search(text) if text.strip() else None
     except ExpressionError as error:
         raise ApiError(400, f"expression, character {error.position + 1}: {error.reason}") from None
 
 
 async def by_key(console: Console, call: WebCall) -> dict[str, Any]:
     """Return messages with a key, or with the unique key that clients call the message's id, by the index."""
-    topic, key = call.query["topic"], call.query["key"]
-    found = (await _by_key(console, call, topic, key)).records
+    found = (await indexed(console, call)).records
     return {"rows": [shown.row(decode(record)) for record in found], "isAll": len(found) < KEY_MAX}
+
+
+async def indexed(console: Console, call: WebCall) -> QueryResult:
+    """Return the messages of a topic with a key in the index, at most `KEY_MAX`."""
+    return await _by_key(console, call, call.query["topic"], call.query["key"])
 
 
 async def message(console: Console, call: WebCall) -> dict[str, Any]:
@@ -150,6 +165,20 @@ async def find(console: Console, call: WebCall, message_id: str, may_use: MayUse
     return stored
 
 
+CRITERIA = (
+    RouteField("topic", str, "Topic name."),
+    RouteField("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
+    RouteField("begin", int, "Earliest store time, in ms since the epoch; 0 for any.", 0, least=0),
+    RouteField("end", int, "Latest store time, in ms since the epoch; 0 for any.", 0, least=0),
+    RouteField("tag", str, "Tag of the messages.", ""),
+    RouteField("key", str, "Key of the messages.", ""),
+    RouteField("property", str, "Property of the messages: name or name=value.", ""),
+    RouteField("text", str, "Text in the message body.", ""),
+    RouteField("expression", str, "SQL92 expression over properties, `BODY` and paths into JSON.", ""),
+    RouteField("order", str, "Order of the result.", "newest", choices=("newest", "oldest")),
+)
+KEY_CRITERIA = (RouteField("topic", str, "Topic name."), RouteField("key", str, "Key or unique key."))
+
 ROUTES = (
     Route(
         "GET",
@@ -158,16 +187,7 @@ ROUTES = (
         "Search a topic; reads at most `budget` messages.",
         search,
         query=(
-            RouteField("topic", str, "Topic name."),
-            RouteField("queueId", int, "Queue id; -1 for all queues.", -1, least=-1),
-            RouteField("begin", int, "Earliest store time, in ms since the epoch; 0 for any.", 0, least=0),
-            RouteField("end", int, "Latest store time, in ms since the epoch; 0 for any.", 0, least=0),
-            RouteField("tag", str, "Tag of the messages.", ""),
-            RouteField("key", str, "Key of the messages.", ""),
-            RouteField("property", str, "Property of the messages: name or name=value.", ""),
-            RouteField("text", str, "Text in the message body.", ""),
-            RouteField("expression", str, "SQL92 expression over properties, TAGS and KEYS included.", ""),
-            RouteField("order", str, "Order of the result.", "newest", choices=("newest", "oldest")),
+            *CRITERIA,
             RouteField("limit", int, "Maximum number of messages to return.", 50, least=1, most=500),
             RouteField("budget", int, "Maximum number of messages to read.", 2000, least=1, most=BUDGET_MAX),
             RouteField("cursor", str, "`cursor` of the previous response, to continue the search.", ""),
@@ -180,7 +200,7 @@ ROUTES = (
         Role.READER,
         "Query messages by key in the index; returns at most 64.",
         by_key,
-        query=(RouteField("topic", str, "Topic name."), RouteField("key", str, "Key or unique key.")),
+        query=KEY_CRITERIA,
         needs=of_topic(Action.SUB),
     ),
     Route("GET", "/messages/{id}", Role.READER, "Show a message with its body.", message),

@@ -31,24 +31,35 @@ export async function ask(method, path, body) {
     options.headers = { "Content-Type": "application/json", "x-console-token": csrf };
     if (method !== "DELETE") options.body = JSON.stringify(body ?? {});
   }
+  return (await answered(path, options)).json();
+}
+
+// The content of a file of the API.
+export const file = async (path) => {
+  const response = await answered(path, { credentials: "same-origin" });
+  return response.blob().catch(() => {
+    throw new Refused(0, "the download ended early");
+  });
+};
+
+// A response that is no refusal.
+async function answered(path, options) {
   let response;
   try {
     response = await fetch(BASE + path, options);
   } catch {
     throw new Refused(0, "the broker does not answer");
   }
+  if (response.ok) return response;
   const text = await response.text();
-  let told = {};
+  let reason = text || response.statusText;
   try {
-    told = JSON.parse(text);
+    reason = JSON.parse(text).error ?? String(response.status);
   } catch {
-    told = { error: text || response.statusText };
+    // It is the text itself: a proxy refused it.
   }
-  if (!response.ok) {
-    if (response.status === 401 && path !== "/session") onGone();
-    throw new Refused(response.status, told.error ?? String(response.status));
-  }
-  return told;
+  if (response.status === 401 && path !== "/session") onGone();
+  throw new Refused(response.status, reason);
 }
 
 const NAMES_MAX = 20;

@@ -1,6 +1,6 @@
 // The body of a message: as text, as a tree of JSON, as hexadecimal digits with offsets; and messages as files.
 import { useState } from "preact/hooks";
-import { ask, part, useAsked } from "./api.js";
+import { file, part, query, useAsked } from "./api.js";
 import { t } from "./i18n.js";
 import { Loading, Table, html, number, say } from "./widgets.js";
 
@@ -54,7 +54,7 @@ export function Body({ told }) {
     <div class="bar" role="group" aria-label=${t("Form of the body")}>
       ${forms.map(([name, title]) => html`<button type="button" aria-pressed=${name === form} class=${name === form ? "main" : ""} onClick=${() => setForm(name)}>${title}</button>`)}
       <button type="button" onClick=${copy}>${t("Copy")}</button>
-      <button type="button" onClick=${() => save(`${told.id}.bin`, bytesOf(told), "application/octet-stream")}>${t("Download")}</button>
+      <button type="button" onClick=${() => download(`/messages/${part(told.id)}/body`, `${told.id}.bin`)}>${t("Download")}</button>
     </div>
     ${shown()}`;
 }
@@ -72,51 +72,30 @@ export function OpenedRow({ id }) {
 
 // Files.
 
-export function save(name, content, type) {
-  const anchor = document.createElement("a");
-  anchor.href = URL.createObjectURL(new Blob([content], { type }));
-  anchor.download = name;
-  anchor.click();
-  URL.revokeObjectURL(anchor.href);
-}
-
-const COLUMNS = ["id", "uniqueKey", "topic", "queueId", "queueOffset", "storeTimestamp", "tags", "keys", "bytes", "form", "preview"];
-
-// A cell of CSV. A spreadsheet takes what begins with one of these characters as a formula: an apostrophe
-// before it makes it text.
-function cell(value) {
-  const text = String(value ?? "");
-  const safe = /^[=+\-@\t\r]/.test(text) && typeof value !== "number" ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
-}
-
-export const csv = (rows) => [COLUMNS.join(","), ...rows.map((row) => COLUMNS.map((name) => cell(row[name])).join(","))].join("\r\n");
-
-const LOADED_AT_ONCE = 16;
-
-// The messages of rows with all fields, the body up to 64 KiB.
-async function loaded(rows) {
-  const found = [];
-  for (let at = 0; at < rows.length; at += LOADED_AT_ONCE) {
-    found.push(...await Promise.all(rows.slice(at, at + LOADED_AT_ONCE).map((row) => ask("GET", `/messages/${part(row.id)}`))));
+// Saves a file of the API.
+async function download(path, name) {
+  try {
+    const anchor = document.createElement("a");
+    anchor.href = URL.createObjectURL(await file(path));
+    anchor.download = name;
+    anchor.click();
+    URL.revokeObjectURL(anchor.href);
+  } catch (error) {
+    say(t(error.message), true);
   }
-  return found.map(({ groups, ...message }) => message);
 }
 
-// Buttons that save the messages of rows as lines of JSON, with bodies and properties, or as CSV, as they are listed.
-export function Export({ rows, name }) {
+// Buttons that save the messages of an export as lines of JSON, with bodies and properties, or as CSV, as they are
+// listed. `params` are those of the export at `path`; nothing is saved if `count` is 0.
+export function Export({ path, params, count, name }) {
   const [isBusy, setBusy] = useState(false);
-  const lines = async () => {
-    setBusy(true);
-    try {
-      const messages = await loaded(rows);
-      save(`${name}.jsonl`, messages.map((message) => JSON.stringify(message)).join("\n"), "application/x-ndjson");
-    } catch (error) {
-      say(t(error.message), true);
-    } finally {
+  const button = (form, title) => {
+    const start = async () => {
+      setBusy(true);
+      await download(path + query({ ...params, form }), `${name}.${form}`);
       setBusy(false);
-    }
+    };
+    return html`<button type="button" disabled=${!count || isBusy} onClick=${start}>${title}</button>`;
   };
-  return html`<button type="button" disabled=${!rows.length || isBusy} onClick=${lines}>${t("Download as JSON lines")}</button>
-    <button type="button" disabled=${!rows.length} onClick=${() => save(`${name}.csv`, csv(rows), "text/csv")}>${t("Download as CSV")}</button>`;
+  return html`${button("jsonl", t("Download as JSON lines"))} ${button("csv", t("Download as CSV"))}`;
 }

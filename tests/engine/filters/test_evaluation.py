@@ -1,5 +1,6 @@
 """Expressions asked of properties: three-valued logic, and numbers as Java reads them."""
 
+import time
 from math import inf, isnan
 
 import pytest
@@ -154,6 +155,15 @@ def test_real_numbers(text: str, value: float) -> None:
 def test_no_real_numbers(text: str) -> None:
     with pytest.raises(ValueError, match="is not a number"):
         read_double(text)
+
+
+@pytest.mark.parametrize("part", ["9", "0.", ".1", "9e9", "0x1", " "])
+def test_long_text_that_is_no_number_is_refused_in_linear_time(part: str) -> None:
+    """Quadratic time would be minutes for this length."""
+    began = time.process_time()
+    with pytest.raises(ValueError, match="is not a number"):
+        read_double(part * 200_000 + "x")
+    assert time.process_time() - began < 5
 
 
 @pytest.mark.parametrize(

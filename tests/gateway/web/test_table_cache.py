@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from twisted.internet.defer import Deferred
+from twisted.python.failure import Failure
 
 from mqgateway.gateway.web.table_cache import FRESH_SECONDS, TableCache
 
@@ -17,8 +18,8 @@ class World:
         self.cache = TableCache(lambda: self.now)
         self.error: Exception | None = None
 
-    def get(self, key: tuple[str, str] = ("topics", "h:1")) -> object:
-        """Return a table, or raise its error."""
+    def get(self, key: tuple[str, str] = ("topics", "h:1"), *kept: type[Exception]) -> object:
+        """Return a table, or its failure. Failures of the types `kept` are kept."""
 
         async def read() -> int:
             self.fetches += 1
@@ -27,7 +28,7 @@ class World:
             return self.fetches
 
         found: list[object] = []
-        Deferred.fromCoroutine(self.cache.get(key, read)).addBoth(found.append)
+        Deferred.fromCoroutine(self.cache.get(key, read, kept)).addBoth(found.append)
         [table] = found
         return table
 
@@ -47,7 +48,20 @@ def test_tables_of_other_keys_are_fetched_themselves(key: tuple[str, str]) -> No
     assert (world.get(), world.get(key)) == (1, 2)
 
 
-def test_failure_is_not_kept() -> None:
+def test_broker_that_does_not_answer_is_asked_once_within_a_few_seconds() -> None:
+    world = World()
+    world.error = ValueError("no answer")
+    key = ("topics", "h:1")
+    for _ in range(2):
+        failure = world.get(key, ValueError)
+        assert isinstance(failure, Failure) and failure.value is world.error
+    assert world.fetches == 1
+    world.error = None
+    world.now += FRESH_SECONDS
+    assert world.get(key, ValueError) == 2
+
+
+def test_other_failure_is_not_kept() -> None:
     world = World()
     world.error = ValueError("no answer")
     world.get()

@@ -41,6 +41,11 @@ class Browser:
             head, _, data = data.partition(b"\r\n\r\n")
             first, *lines = head.decode().split("\r\n")
             headers = dict(line.split(": ", 1) for line in lines)
+            if headers.get("Transfer-Encoding") == "chunked":
+                body, is_complete, data = _unchunked(data)
+                if is_complete:
+                    found.append(Response(int(first.split()[1]), headers, body))
+                continue
             length = int(headers.get("Content-Length", "0"))
             found.append(Response(int(first.split()[1]), headers, data[:length]))
             data = data[length:]
@@ -50,3 +55,15 @@ class Browser:
         """Send a request and return its response."""
         self.ask(path, method)
         return self.responses[-1]
+
+
+def _unchunked(data: bytes) -> tuple[bytes, bool, bytes]:
+    """Return the content of chunks, True if the last one is there, and the bytes after it."""
+    content = b""
+    while b"\r\n" in data:
+        size, _, data = data.partition(b"\r\n")
+        length = int(size, 16)
+        content, data = content + data[:length], data[length + 2 :]
+        if not length:
+            return content, True, data
+    return content, False, b""

@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { link, useAsked } from "../api.js";
 import { t } from "../i18n.js";
 import { List, Table, html, number, perm, time } from "../widgets.js";
+import { stateOf } from "./group-states.js";
 
 const ALL = "*";
 
@@ -43,6 +44,7 @@ const shared = {
     { title: t("Members"), isNumber: true, value: (one) => figure(one.members) },
     { title: t("Lag"), isNumber: true, value: (one) => figure(one.behind) },
     { title: t("Fetched per second"), isNumber: true, value: (one) => figure(one.rate) },
+    { title: t("State"), value: (one) => figure(one.state, () => stateOf(one)) },
   ],
 };
 
@@ -58,8 +60,9 @@ const totals = {
   groups: () => [
     { title: t("Group"), sort: "name", value: (row) => (row.isOwn ? html`<a href=${link(["groups", row.group])}>${row.group}</a>` : row.group) },
     { title: t("Members"), isNumber: true, value: (row) => number(row.members) },
-    { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
+    { title: t("Lag"), isNumber: true, sort: "behind", value: (row) => number(row.behind) },
     { title: t("Fetched per second"), isNumber: true, value: (row) => row.rate },
+    { title: t("State"), value: (row) => (row.behind && row.isOwn ? html`<a href=${link(["groups", row.group], { show: "diagnosis" })} title=${t("Why is it stuck?")}>${stateOf(row)}</a>` : stateOf(row)) },
   ],
 };
 
@@ -73,5 +76,5 @@ export function ClusterList({ what, address, brokers, more = {}, caption, nameOf
   ];
   const below = (row) => opened === nameOf(row) && html`<${Table} caption=${`${nameOf(row)}: ${t("by broker")}`} rows=${row.brokers} keyOf=${(one) => one.broker} columns=${shared[what]()} />`;
   return html`<${List} address=${address} path=${`/cluster/${what}`} more=${{ broker: brokers.chosen, ...more }} caption=${caption} columns=${columns} keyOf=${nameOf} filters=${filters} actions=${actions} empty=${empty} below=${below}
-    note=${(value) => html`<${Unanswered} rows=${value.unanswered} />`} />`;
+    note=${(value) => html`<${Unanswered} rows=${value.unanswered} />${value.unsorted?.map((name) => html`<p class="warn" role="status">⚠ ${t("Not in the order, as it returns no lags of all groups")}: ${name}</p>`)}`} />`;
 }

@@ -13,7 +13,8 @@ function OfGroup({ group, session }) {
   const [chosen, setChosen] = useState(new Set());
   const [to, setTo] = useState("topic");
   const [results, setResults] = useState(null);
-  const asked = useAsked(`/messages${query({ topic: `%DLQ%${group}`, limit: PAGE, budget: PAGE, cursor: cursors.at(-1) })}`);
+  const page = { topic: `%DLQ%${group}`, limit: PAGE, budget: PAGE };
+  const asked = useAsked(`/messages${query({ ...page, cursor: cursors.at(-1) })}`);
   const told = asked.value;
   if (!told) return html`<${Title}>${t("Dead letters")}: ${group}<//><${Loading} asked=${asked} />`;
   // Only messages that are shown are chosen.
@@ -47,7 +48,7 @@ function OfGroup({ group, session }) {
           <option value="topic">${t("original topic (all groups)")}</option><option value="group">${t("this group only")}</option></select></label>
         <button type="button" onClick=${all}>${t("Choose all")}</button>
         <button type="button" class="main" disabled=${!chosen.size} onClick=${replay}>${t("Send again")} (${chosen.size})</button>`}
-      <${Export} rows=${told.rows} name=${`${group}-dead-letters`} />
+      <${Export} path="/messages/export" params=${{ ...page, cursor: told.start }} count=${told.rows.length} name=${`${group}-dead-letters`} />
     </div>
     <${Table} caption=${t("Newest first")} columns=${columns} rows=${told.rows} keyOf=${(row) => row.id} />
     <div class="bar">

@@ -5,6 +5,7 @@ import { Confirm, Dialog, Form } from "../forms.js";
 import { t } from "../i18n.js";
 import { BrokerPicker, ClusterList, useBrokers } from "./cluster-lists.js";
 import { told as findingTold } from "./findings.js";
+import { STATES, stateOf } from "./group-states.js";
 import { Chart, Facts, List, Loading, Table, Title, Trouble, act, can, duration, html, number, say, time } from "../widgets.js";
 
 function GroupForm({ settings, close, done }) {
@@ -29,22 +30,6 @@ function GroupForm({ settings, close, done }) {
 
 // "CLUSTERING", or "Kafka classic", "Kafka consumer", "Kafka share".
 const kindOf = (row) => (row.kafkaKind ? `Kafka ${row.kafkaKind}` : row.mode || "–");
-
-// [class, shape, words] of each state; the words are the same for groups of both protocols.
-const STATES = () => ({
-  ok: ["good", "✓", t("up to date")],
-  behind: ["", "…", t("behind")],
-  stuck: ["bad", "✗", t("stuck")],
-  rebalancing: ["warn", "⟳", t("rebalancing")],
-  "no-members": ["warn", "⚠", t("no members")],
-});
-
-// The state, and Kafka's name of it in brackets.
-export function stateOf(row) {
-  const [style, shape, words] = STATES()[row.state];
-  const isQuiet = row.state === "no-members" && !row.behind;
-  return html`<span class=${isQuiet ? "" : style}>${isQuiet ? "" : `${shape} `}${words}</span>${row.kafkaState && html` <span class="faint">(${row.kafkaState})</span>`}`;
-}
 
 // Lag and consumption of a group over the last hours; samples are taken every half a minute.
 function LagChart({ group }) {

@@ -40,12 +40,13 @@ function Results({ search, hasRows = false }) {
 // What a search found so far; it goes on from where it stopped.
 function Found({ params }) {
   const [state, setState] = useState({ rows: [], scanned: 0, left: 0, cursor: "", isBusy: false, error: null });
-  const path = query({ ...Object.fromEntries(SEARCHED.map((name) => [name, params[name]])), begin: millis(params.begin), end: millis(params.end) });
+  const given = { ...Object.fromEntries(SEARCHED.map((name) => [name, params[name]])), begin: millis(params.begin), end: millis(params.end) };
+  const path = query(given);
   const look = async (before) => {
     setState({ ...before, isBusy: true, error: null });
     try {
       const told = await ask("GET", `/messages${path}${before.cursor ? `&cursor=${part(before.cursor)}` : ""}`);
-      setState({ rows: [...before.rows, ...told.rows], scanned: before.scanned + told.scanned, left: told.left, cursor: told.cursor, isBusy: false, error: null });
+      setState({ rows: [...before.rows, ...told.rows], scanned: before.scanned + told.scanned, start: before.start ?? told.start, left: told.left, cursor: told.cursor, isBusy: false, error: null });
     } catch (error) {
       setState({ ...before, isBusy: false, error });
     }
@@ -58,14 +59,15 @@ function Found({ params }) {
     <p role="status">${t("Read")}: ${number(state.scanned)}, ${t("left")}: ${number(state.left)}, ${t("found")}: ${number(state.rows.length)}${state.isBusy ? "…" : ""}
       <progress max=${Math.max(1, state.scanned + state.left)} value=${state.scanned} aria-label=${t("Read")}></progress></p>
     <${MessageTable} caption=${t("Messages found")} rows=${state.rows} empty=${state.isBusy ? null : state.cursor ? t("Nothing found in the messages that were read: continue, or widen the search.") : t("No message fits. Widen the search.")} />
-    <div class="bar"><button type="button" disabled=${!state.cursor || state.isBusy} onClick=${() => look(state)}>${t("Continue")}</button><${Export} rows=${state.rows} name=${params.topic} /></div>`;
+    <div class="bar"><button type="button" disabled=${!state.cursor || state.isBusy} onClick=${() => look(state)}>${t("Continue")}</button><${Export} path="/messages/export" params=${{ ...given, cursor: state.start, limit: state.rows.length, budget: state.scanned }} count=${state.rows.length} name=${params.topic} /></div>`;
 }
 
 function ByKey({ params }) {
-  const asked = useAsked(`/messages/by-key${query({ topic: params.topic, key: params.name })}`);
+  const given = { topic: params.topic, key: params.name };
+  const asked = useAsked(`/messages/by-key${query(given)}`);
   if (!asked.value) return html`<${Results} search=${params} /><${Loading} asked=${asked} />`;
   return html`<${Results} search=${params} /><${MessageTable} caption=${asked.value.isAll ? t("Messages found") : t("The first 64")} rows=${asked.value.rows} />
-    <div class="bar"><${Export} rows=${asked.value.rows} name=${params.topic} /></div>`;
+    <div class="bar"><${Export} path="/messages/by-key/export" params=${given} count=${asked.value.rows.length} name=${params.topic} /></div>`;
 }
 
 export function Messages({ address }) {
@@ -84,7 +86,7 @@ export function Messages({ address }) {
       { name: "key", label: t("Key"), value: params.key },
       { name: "property", label: t("Property: name or name=value"), value: params.property },
       { name: "text", label: t("Text in the body"), value: params.text },
-      { name: "expression", label: t("Expression (SQL92), such as amount > 5"), value: params.expression },
+      { name: "expression", label: t("Expression, such as amount > 5 AND $.region = 'north'"), value: params.expression },
       { name: "order", label: t("Order"), choices: [["newest", t("Newest first")], ["oldest", t("Oldest first")]], value: params.order },
       { name: "budget", label: t("Messages to read per step"), type: "number", min: 1, value: params.budget ?? 2000 },
     ],

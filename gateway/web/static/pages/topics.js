@@ -6,7 +6,7 @@ import { t } from "../i18n.js";
 import { Chart, Facts, List, Loading, Table, Title, bytes, can, html, number, perm, say, time } from "../widgets.js";
 import { PolicyForm } from "./access.js";
 import { BrokerPicker, ClusterList, Unanswered, useBrokers } from "./cluster-lists.js";
-import { stateOf } from "./groups.js";
+import { stateOf } from "./group-states.js";
 
 const KINDS = ["users", "all", "NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED", "RETRY", "DLQ", "SYSTEM"];
 const TYPES = ["NORMAL", "FIFO", "DELAY", "TRANSACTION", "LITE", "MIXED", "UNSPECIFIED"];

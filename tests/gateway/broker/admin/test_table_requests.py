@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.lenient_json import dumps, loads
+from mqgateway.gateway.codec.bodies.tables import LAGS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
     GetAllSubscriptionGroupRequestHeader,
@@ -121,3 +122,11 @@ def test_forbidden_topics_are_returned_with_their_groups(broker: AdminBroker) ->
 def test_delay_offsets_are_the_content_of_the_file(broker: AdminBroker) -> None:
     found = broker.json(RequestCode.GET_ALL_DELAY_OFFSET)
     assert found == {"dataVersion": broker.broker.delays.data_version.to_json(), "offsetTable": {}}
+
+
+def test_lags_of_groups_are_returned_on_request_only(broker: AdminBroker) -> None:
+    broker.fill("Ta", 4)
+    broker.broker.tables.offsets.commit("GTa", "Ta", 0, 1)
+    assert "groupLags" not in loads(broker.ask(GROUPS).arrived.body)
+    body = loads(broker.ask(GROUPS, ext={LAGS_FIELD: "true"}).arrived.body)
+    assert body["groupLags"] == {name: 3 if name == "GTa" else 0 for name in body["subscriptionGroupTable"]}

@@ -83,13 +83,13 @@ def test_tables_and_figures_of_topics_and_groups_are_read() -> None:
     )
     connections, replicas = ConsumerConnection([Connection("c1", "h:5")]), HARuntimeInfo(True, 900)
     topics = TopicConfigSerializeWrapper({"T": {"topicName": "T"}})
-    groups = SubscriptionGroupWrapper({"G": {"groupName": "G"}})
+    groups = SubscriptionGroupWrapper({"G": {}, "H": {}}, group_lags={"G": 3})
     asked = Asked(RemotingCommand(ResponseCode.SUCCESS))
     made = operations(asked)
     permit, other = made.gate.admit(Principal(FakePeer("10.0.0.1:1"), None), Use.QUERY), made.other_brokers
     questions: list[tuple[Body, Callable[[], Deferred[Any]], object]] = [
         (topics, lambda: other.topics(permit, "h:1"), {"T": {"topicName": "T"}}),
-        (groups, lambda: other.groups(permit, "h:1"), {"G": {"groupName": "G"}}),
+        (groups, lambda: other.group_lags(permit, "h:1"), {"G": 3, "H": None}),
         (stats, lambda: other.topic_stats(permit, "h:1", "T"), stats),
         (progress, lambda: other.consume_stats(permit, "h:1", "G"), progress),
         (connections, lambda: other.members(permit, "h:1", "G"), ["c1"]),
