@@ -6,6 +6,7 @@
 - `retention_classes`: topics that share segments.
 - `collect`: the records of a range of the log, grouped by topic and queue; `local_log` is that log.
 - `saving`: writes ranges, as one of several writers that may exist.
+- `directory`, `loading`, `parts`, `reading`: messages for readers of a store; `key_search` finds them by key.
 - `checking`: reports what a tier has, and compares all objects with one another.
 
 The functions wait for the object store, so they run on worker threads or in processes of their own.
