@@ -70,8 +70,8 @@ class KeyQuery:
         queues: Mapping[int, AnyQueue],
         may_wait: bool,
     ) -> QueryResult:
-        """See `MessageStore.query`; `queues` are those of the topic. Raises `NothingYet` if no record is found
-        and older ones cannot be read now."""
+        """See `MessageStore.query`; `queues` are those of the topic. Raises `NothingYet` if no record is
+        found and older ones cannot be read now."""
         index = self._index
         if index is None or not self._options.index_file_read_enable:
             return QueryResult([], 0, 0)

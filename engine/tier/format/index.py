@@ -253,7 +253,7 @@ def decode_header(data: bytes, name: str) -> RangeHeader:
     if crc32c(data[:size]) != _CRC.unpack_from(data, size)[0]:
         raise CorruptFile(name, 0, "the header does not match its CRC-32C")
     [keys_size] = _KEYS.unpack_from(data, _HEADER.size) if version == VERSION else [0]
-    header = RangeHeader(writer.hex(), *numbers, keys_size, version)
+    header = RangeHeader(writer.hex(), *numbers)._replace(keys_size=keys_size, version=version)
     if not 0 <= header.begin < header.end <= header.begin + RANGE_MAX:
         raise CorruptFile(name, 0, f"the range is [{header.begin}, {header.end})")
     if header.tail_size and not header.begin <= header.tail_position < header.end:

@@ -49,9 +49,9 @@ def rows(*messages: StoredMessage) -> list[tuple[int, int, int, bytes, dict[str,
     ]
 
 
-def by_key(broker: PopBroker, key: str, **fields: str) -> Answer:
+def by_key(broker: PopBroker, key: str, index_type: str | None = None) -> Answer:
     header = QueryMessageRequestHeader(
-        topic="T", key=key, max_num=10, begin_timestamp=0, end_timestamp=END, **fields
+        topic="T", key=key, max_num=10, begin_timestamp=0, end_timestamp=END, index_type=index_type
     )
     return broker.ask(RequestCode.QUERY_MESSAGE, header)
 
