@@ -18,6 +18,7 @@ from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.records import record_at
 from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData
+from mqgateway.gateway.runtime.outcomes import then
 
 
 def consumer_group(broker: Broker, group: str) -> ConsumerGroup:
@@ -82,7 +83,7 @@ def consume_directly(
     fields: Mapping[str, str] = NOTHING_ELSE,
     *,
     may_use: MayUse | None,
-) -> Deferred[ClientAnswer]:
+) -> ClientAnswer | Deferred[ClientAnswer]:
     """Have a consumer process one stored message; return its answer.
 
     `message_id` is the broker's own. `fields` are the other fields of the caller's request, passed on to the
@@ -108,8 +109,7 @@ def consume_directly(
     def attempt(rounds: int) -> bytes:
         return _record(broker, message_id, may_use, may_wait=not rounds)
 
-    record = reading(broker, attempt)
-    return record.addCallback(ask) if isinstance(record, Deferred) else ask(record)
+    return then(reading(broker, attempt), ask)
 
 
 def consumer_status(
