@@ -47,6 +47,7 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.expansion import LargeBatchRead
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
+from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.tables.offsets import ConsumerOffsets
 from mqgateway.engine.tables.topics import TopicTable
 from mqgateway.engine.timers.timers import Timers
@@ -356,8 +357,13 @@ class PopLog:
         except LargeBatchRead as large:
             store.bring(large, _brought)
             return False
-        except ColdRead:
+        except ColdRead as cold:
+            if offset < store.local_min_offset(key.topic, key.queue_id):
+                store.bring(cold, _brought)
+                return False
             stored = store.message(key.topic, key.queue_id, offset)
+        except NothingYet:
+            return self._put_back(point, offset, queue_id, now)
         if stored is not None:
             result = self._retries.copy(point, stored)
             if result is None or result.status is PutStatus.PUT_OK:

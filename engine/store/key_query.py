@@ -8,15 +8,18 @@ there the comparison is left to the client's `MQAdminImpl.queryMessage`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.message import PROPERTY_KEYS, PROPERTY_TAGS, PROPERTY_UNIQ_KEY
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.store.cold import ColdRead, ColdRecords
+from mqgateway.engine.store.consume_queue import AnyQueue
 from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.log import Log
+from mqgateway.engine.store.older_messages import KeySearch, NothingYet
+from mqgateway.engine.store.older_reading import OlderReading
 from mqgateway.engine.store.record import properties_of, topic_of
 from mqgateway.engine.store.results import QueryResult
 
@@ -37,6 +40,7 @@ class KeyQuery:
     """Queries the index.
 
     `record_at` returns the record at a log offset, or None; its second argument is `may_wait` (for the disk).
+    `older` has records that the local log has no longer.
     """
 
     def __init__(
@@ -46,17 +50,28 @@ class KeyQuery:
         index: Index | None,
         commit_log: Log,
         record_at: Callable[[int, bool], bytes | None],
+        older: OlderReading | None,
     ) -> None:
         self._options = options
         self._clock = clock
         self._index = index
         self._log = commit_log
         self._record_at = record_at
+        self._older = older
 
     def find(
-        self, topic: str, key: str, max_num: int, begin: int, end: int, index_type: str, may_wait: bool
+        self,
+        topic: str,
+        key: str,
+        max_num: int,
+        begin: int,
+        end: int,
+        index_type: str,
+        queues: Mapping[int, AnyQueue],
+        may_wait: bool,
     ) -> QueryResult:
-        """See `MessageStore.query`."""
+        """See `MessageStore.query`; `queues` are those of the topic. Raises `NothingYet` if no record is
+        found and older ones cannot be read now."""
         index = self._index
         if index is None or not self._options.index_file_read_enable:
             return QueryResult([], 0, 0)
@@ -66,13 +81,29 @@ class KeyQuery:
             hashes = index.hashes
             is_tag = index_type == INDEX_TAG
             key_hash = hashes.of_tags(topic, key) if is_tag else hashes.of_key(topic, key)
-            wanted = KeyCondition(topic, key, index_type)
-            records = self._records(index, key_hash, wanted, min(max_num, QUERY_MAX), begin, end, may_wait)
+            wanted, most = KeyCondition(topic, key, index_type), min(max_num, QUERY_MAX)
+            records = self._records(index, key_hash, wanted, most, begin, end, may_wait)
+            if len(records) < most and not any(map(wanted.is_unique, records)):
+                search = KeySearch(topic, key, index_type, key_hash, most - len(records), begin, end)
+                records = self._with_older(search, records, queues, may_wait)
         except OSError as error:
             log.error("the index cannot be read: %s", error)
         if not index.files:
             return QueryResult(records, 0, 0)
         return QueryResult(records, index.files[-1].end_timestamp, index.files[-1].end_offset)
+
+    def _with_older(
+        self, search: KeySearch, records: list[bytes], queues: Mapping[int, AnyQueue], may_wait: bool
+    ) -> list[bytes]:
+        """Return records, after those that the local log has no longer."""
+        if self._older is None:
+            return records
+        try:
+            return [*self._older.with_key(search, queues, may_wait), *records]
+        except NothingYet:
+            if not records:
+                raise
+            return records
 
     def _records(
         self,
@@ -95,7 +126,8 @@ class KeyQuery:
         number = limit
         while number > 0:
             offsets = index.find(key_hash, begin, end, number, may_wait)
-            unread = sorted(set(offsets) - read)
+            # Older ones are not read one by one, but searched for together.
+            unread = sorted(offset for offset in set(offsets) - read if offset >= self._log.min_offset)
             for offset, record in zip(unread, self._read(unread, may_wait), strict=True):
                 if record is None:
                     continue
@@ -140,3 +172,7 @@ class KeyCondition:
         if properties.get(PROPERTY_UNIQ_KEY) == key:
             return True
         return self._index_type != INDEX_UNIQUE and key in properties.get(PROPERTY_KEYS, "").split(" ")
+
+    def is_unique(self, record: bytes) -> bool:
+        """Return True if the key is a record's unique key, so that no other message has it."""
+        return self._index_type != INDEX_TAG and properties_of(record).get(PROPERTY_UNIQ_KEY) == self._key

@@ -6,7 +6,7 @@ A store is made with one, or without. `older_reading` answers readers from it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from mqgateway.engine.errors import StoreError
 from mqgateway.engine.store.batch_consume_queue import BatchUnit
@@ -15,6 +15,19 @@ from mqgateway.engine.store.consume_queue import AnyQueue
 
 class NothingYet(StoreError):
     """Older messages cannot be read now, and the reader cannot wait for them. The text has the reason."""
+
+
+class KeySearch(NamedTuple):
+    """Search for up to `most` records of a topic with a key, stored in [begin, end] ms. `kind` is the index
+    type (`key_query`), `key_hash` the hash that index files have for it."""
+
+    topic: str
+    key: str
+    kind: str
+    key_hash: int
+    most: int
+    begin: int
+    end: int
 
 
 class OlderBlock(Protocol):
@@ -79,3 +92,7 @@ class OlderMessages(Protocol):
 
     def record_at(self, position: int, may_wait: bool) -> bytes | None:
         """Return the record at a position in the log, or None."""
+
+    def with_key(self, search: KeySearch, before: int, may_wait: bool) -> tuple[bytes, ...]:
+        """Return the records before a position in the log that match a search, in the order of the log: the
+        newest, or for a unique key the oldest of the time."""

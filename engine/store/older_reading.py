@@ -7,7 +7,7 @@ offset, and asks again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from mqgateway.engine.message import PROPERTY_TAGS, tags_code
@@ -18,11 +18,12 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE, BatchCon
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.compacted_reading import BORN
 from mqgateway.engine.store.consume_queue import ADDRESS_MAX, UNIT_SIZE, AnyQueue
+from mqgateway.engine.store.dispatch_request import inner_batch
 from mqgateway.engine.store.expansion import Expansion
 from mqgateway.engine.store.log import ENDLESS, Log
-from mqgateway.engine.store.older_messages import NothingYet, OlderBlock, OlderMessages
+from mqgateway.engine.store.older_messages import KeySearch, NothingYet, OlderBlock, OlderMessages
 from mqgateway.engine.store.properties_text import PropertiesText
-from mqgateway.engine.store.record import properties_of, properties_text_of
+from mqgateway.engine.store.record import decode, properties_of, properties_text_of
 from mqgateway.engine.store.results import (
     NO_LIMITS,
     Accept,
@@ -78,24 +79,38 @@ class OlderReading:
         may_wait: bool,
     ) -> GetResult:
         """Return messages of a queue; see `MessageStore.get`."""
+        try:
+            return self.read(queue, offset, max_count, max_bytes, accept, limits, may_wait)
+        except NothingYet:
+            low = self._source.min_offset(queue)
+            return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, queue.max_offset)
+
+    def read(
+        self,
+        queue: AnyQueue,
+        offset: int,
+        max_count: int,
+        max_bytes: int | None,
+        accept: Accept | frozenset[int] | None,
+        limits: TransferLimits,
+        may_wait: bool,
+    ) -> GetResult:
+        """Return messages of a queue as `get` does. Raises `NothingYet` if they cannot be read now."""
         low = self._source.min_offset(queue)
         if offset < low and self._source.has(queue):
             return outside(offset, low, queue.max_offset)
         max_bytes = MAX_BYTES if max_bytes is None else max_bytes
-        try:
-            blocks = self._blocks(queue, offset, may_wait)
-            if isinstance(queue, BatchConsumeQueue):
-                result = self._messages_of_batches(
-                    queue, offset, max_count, max_bytes, accept, limits, blocks, may_wait
-                )
-            else:
-                count = min(max_count, limits.old_count)
-                answer = _Answer(offset, count, min(max_bytes, limits.old_bytes), accept)
-                window = max(self._options.max_filter_message_size // UNIT_SIZE, max_count)
-                answer.take(blocks, queue.min_offset, window)
-                result = answer.result(low, queue.max_offset, self._log.end_offset)
-        except NothingYet:
-            return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, queue.max_offset)
+        blocks = self._blocks(queue, offset, may_wait)
+        if isinstance(queue, BatchConsumeQueue):
+            result = self._messages_of_batches(
+                queue, offset, max_count, max_bytes, accept, limits, blocks, may_wait
+            )
+        else:
+            count = min(max_count, limits.old_count)
+            answer = _Answer(offset, count, min(max_bytes, limits.old_bytes), accept)
+            window = max(self._options.max_filter_message_size // UNIT_SIZE, max_count)
+            answer.take(blocks, queue.min_offset, window)
+            result = answer.result(low, queue.max_offset, self._log.end_offset)
         self._source.load_ahead(queue, offset, result.next_offset)
         return result
 
@@ -176,12 +191,30 @@ class OlderReading:
             return -1
 
     def record_at(self, position: int, may_wait: bool) -> bytes | None:
-        """Return the record at a position in the log; None if it is gone, or cannot be read now. Raises
-        `ColdRead` unless `may_wait`."""
-        try:
-            return self._source.record_at(position, may_wait)
-        except NothingYet:
-            return None
+        """Return the record at a position in the log; None if it is gone. Raises `ColdRead` unless
+        `may_wait`, and `NothingYet`."""
+        record = self._source.record_at(position, may_wait)
+        if record is None and not self._is_known:
+            raise NothingYet(f"it is not known yet if the message at {position} is kept")
+        return record
+
+    def with_key(self, search: KeySearch, queues: Mapping[int, AnyQueue], may_wait: bool) -> list[bytes]:
+        """Return records that the local log has no longer, in the order of the log, of a topic with these
+        queues. Raises `ColdRead` unless `may_wait`, and `NothingYet`."""
+        before = self._log.min_offset
+        if before <= 0 or is_system_topic(search.topic) or is_lmq(search.topic):
+            return []
+        records = self._source.with_key(search, before, may_wait)
+        if not records and not self._is_known:
+            raise NothingYet("it is not known yet which messages are kept that the local log has deleted")
+        # Others are those of a topic of this name that was deleted.
+        return [record for record in records if self._is_in(record, queues)]
+
+    def _is_in(self, record: bytes, queues: Mapping[int, AnyQueue]) -> bool:
+        message = decode(record)
+        queue = queues.get(message.queue_id)
+        base, _ = inner_batch(message.properties) or (message.queue_offset, 1)
+        return queue is not None and self.covers(queue, base)
 
     def born_timestamps(
         self, queue: AnyQueue, offset: int, most: int, may_wait: bool

@@ -21,7 +21,7 @@ from mqgateway.engine.store.index import Index
 from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import INDEX_TAG, KeyQuery
 from mqgateway.engine.store.log import Log, oldest_store_time, record_at
-from mqgateway.engine.store.older_messages import OlderMessages
+from mqgateway.engine.store.older_messages import NothingYet, OlderMessages
 from mqgateway.engine.store.older_reading import OlderReading
 from mqgateway.engine.store.queue_sizes import QueueSizes
 from mqgateway.engine.store.reader import QueueReader
@@ -81,7 +81,7 @@ class StoreReading:
         self._older = None if older is None else OlderReading(options, commit_log, self._expansion, older)
         self.record_times = RecordTimes(commit_log, queues, compacted, self._older)
         self.sizes = QueueSizes(queues, compacted)
-        self._key_query = KeyQuery(options, clock, index, commit_log, self._record_at)
+        self._key_query = KeyQuery(options, clock, index, commit_log, self._record_at, self._older)
 
     def get(
         self,
@@ -124,6 +124,8 @@ class StoreReading:
                     result = reader.get_whole(queue, offset, max_count, max_bytes, uncommitted)
                 else:
                     result = reader.get(queue, offset, max_count, max_bytes, accept, limits)
+            if older is not None and queue is not None:
+                result.min_offset = older.min_offset(queue)
         except OSError as error:
             log.error("%s queue %d cannot be read at %d: %s", topic, queue_id, offset, error)
             assert queue is not None
@@ -134,21 +136,28 @@ class StoreReading:
     def messages(
         self, topic: str, queue_id: int, begin: int, end: int, *, may_wait: bool = True
     ) -> list[StoredMessage]:
-        """Return the messages of a queue with offsets from `begin` to `end`; see `get`."""
-        queue, reader = self._queues.get(topic, queue_id), self._reader_that(may_wait)
+        """Return the messages of a queue with offsets from `begin` to `end`; see `get`. Raises
+        `NothingYet`."""
+        queue = self._queues.get(topic, queue_id)
         found: list[StoredMessage] = []
         while queue is not None and begin < end:
-            result = reader.get(queue, begin, end - begin, None, None)
+            result = self._get_all(queue, begin, end - begin, may_wait)
             found += decode_all(result.body)
             if result.next_offset <= begin:
                 break
             begin = result.next_offset
         return [message for message in found if message.queue_offset < end]
 
+    def _get_all(self, queue: AnyQueue, offset: int, most: int, may_wait: bool) -> GetResult:
+        """Return messages of a queue, whatever their tags. Raises `NothingYet`."""
+        if self._older is not None and self._older.covers(queue, offset):
+            return self._older.read(queue, offset, most, None, None, NO_LIMITS, may_wait)
+        return self._reader_that(may_wait).get(queue, offset, most, None, None)
+
     def message(
         self, topic: str, queue_id: int, offset: int, *, may_wait: bool = True
     ) -> StoredMessage | None:
-        """Return the message of a queue at an offset, or None; see `get`."""
+        """Return the message of a queue at an offset, or None; see `get`. Raises `NothingYet`."""
         found = self.messages(topic, queue_id, offset, offset + 1, may_wait=may_wait)
         return found[0] if found else None
 
@@ -160,7 +169,8 @@ class StoreReading:
         cold.bring_by(self._aside, done, ahead=self._options.data_read_ahead_enable)
 
     def record_at(self, physical_offset: int, *, may_wait: bool = True) -> bytes | None:
-        """Return the stored bytes of the message at a log offset, or None. See `get` for `may_wait`."""
+        """Return the stored bytes of the message at a log offset, or None. See `get` for `may_wait`. Raises
+        `NothingYet`."""
         try:
             return self._record_at(physical_offset, may_wait)
         except OSError as error:
@@ -179,8 +189,12 @@ class StoreReading:
         return record
 
     def look_up(self, physical_offset: int) -> StoredMessage | None:
-        """Return the message at a log offset, or None. Standard: `lookMessageByOffset`."""
-        record = self.record_at(physical_offset)
+        """Return the message at a log offset, or None, also for an older one that cannot be read now.
+        Standard: `lookMessageByOffset`."""
+        try:
+            record = self.record_at(physical_offset)
+        except NothingYet:
+            return None
         return None if record is None else decode(record)
 
     def message_record_at(
@@ -189,7 +203,7 @@ class StoreReading:
         """Return the record of the message at a log offset, or None.
 
         Of those in a batch of Kafka, which have one log offset, it is the one with the unique key, or the
-        first if no key is given. See `get` for `may_wait`.
+        first if no key is given. See `get` for `may_wait`. Raises `NothingYet`.
         """
         record = self.record_at(physical_offset, may_wait=may_wait)
         if record is None or not holds_record_batch(record):
@@ -211,17 +225,18 @@ class StoreReading:
         """Messages with a key (or with tags, for `kind` T) stored in [begin, end] ms, by offset; see `get`.
 
         The unique key of a message in a batch of Kafka says where it is, whenever it was stored.
+        Raises `NothingYet` if none is found, and older ones cannot be read now.
         Standard: `DefaultMessageStore.queryMessage`.
         """
         place = place_of(key, topic) if kind != INDEX_TAG else None
         queue = None if place is None else self._queues.get(topic, place.queue_id)
         if place is not None and isinstance(queue, BatchConsumeQueue):
-            found = self._reader_that(may_wait).get(queue, place.queue_offset, 1, None, None)
+            found = self._get_all(queue, place.queue_offset, 1, may_wait)
             if found.queue_offsets and properties_of(found.body).get(PROPERTY_UNIQ_KEY) == key:
                 message = decode(found.body)
                 return QueryResult([found.body], message.store_timestamp, message.physical_offset)
-        result = self._key_query.find(topic, key, most, begin, end, kind, may_wait)
         queues = self._queues.table.get(topic, {})
+        result = self._key_query.find(topic, key, most, begin, end, kind, queues, may_wait)
         if not any(queue.start for queue in queues.values()):
             return result
         return result._replace(

@@ -7,6 +7,7 @@
 - `collect`: the records of a range of the log, grouped by topic and queue; `local_log` is that log.
 - `saving`: writes ranges, as one of several writers that may exist.
 - `expiry`: which segments have expired. `removal`: marks them, and deletes them and orphans later.
+- `directory`, `loading`, `parts`, `reading`: messages for readers of a store; `key_search` finds them by key.
 - `checking`: reports what a tier has, and compares all objects with one another.
 
 The functions wait for the object store, so they run on worker threads or in processes of their own.

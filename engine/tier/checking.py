@@ -2,7 +2,7 @@
 
 A check reads the index of every range that counts, verifies its digest, and compares it with the ranges
 beside it and with the list of segments. If it reads records too, every block is verified, every record
-examined, and units and places compared with it, but for segments that have expired. Nothing is changed.
+examined, and units, places and keys compared with it, but for segments that have expired. Nothing is changed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Final
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT
 from mqgateway.engine.store.dispatch_request import inner_batch
-from mqgateway.engine.store.record import decode, examine
+from mqgateway.engine.store.key_hashes import KeyHashes
+from mqgateway.engine.store.record import decode, examine, properties_start
 from mqgateway.engine.store.unit_queue import PLACE as RECORD_PLACE
 from mqgateway.engine.tier.format.index import (
-    HEADER_SIZE,
     PAGE_ENTRIES,
     PLACE,
     Block,
@@ -32,12 +32,14 @@ from mqgateway.engine.tier.format.index import (
     places_of,
     units_of_block,
 )
+from mqgateway.engine.tier.format.keys import KeyEntries
 from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.format.segment import records_of, segment_header
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey
 from mqgateway.engine.tier.removal import orphans_of, segments_in
 from mqgateway.engine.tier.survey import Survey, read_header, survey
+from mqgateway.engine.upkeep.walk import hashes_of, keys_of
 
 Progress = Callable[[str, int, int], None]
 _STAGE: Final = "checking"
@@ -156,7 +158,7 @@ class _Check:
         index = self._store.get_range(name, 0, header.object_size)
         if self._store.head(name) != header.object_size or not has_digest(index):
             raise CorruptFile(name, 0, "the index does not match its digest")
-        head = decode_head(header, index[HEADER_SIZE : header.units_at], name)
+        head = decode_head(header, index[header.head_at : header.units_at], name)
         report.ranges += 1
         report.queues += len(head.queues)
         report.records += header.records
@@ -208,6 +210,8 @@ class _RangeReader:
         self._index = index
         self._expired = expired
         self._name = names.range(header.epoch, header.begin)
+        self._keys = KeyEntries()
+        self._hashes = KeyHashes()
 
     def check(self) -> None:
         """Raise `CorruptFile` for the first thing that is wrong."""
@@ -233,6 +237,7 @@ class _RangeReader:
             what = f"the range has {records} records, its header says {self._header.records}"
             raise CorruptFile(self._name, 0, what)
         self._check_places()
+        self._check_keys()
 
     def _units(self, queue: SavedQueue, number: int) -> bytes:
         at, size = queue.units_place(number)
@@ -253,6 +258,8 @@ class _RangeReader:
             found = examine(records, at, position, True)
             if found != size:
                 raise CorruptFile(name, block.position + at, f"no record of {size} bytes: {found}")
+            for key_hash in self._hashes_in(records[at : at + size], queue.topic):
+                self._keys.add(key_hash, position - self._header.begin)
             message = decode(records, at)
             batch = inner_batch(message.properties) if queue.kind is QueueKind.BATCHES else None
             stored = message.topic, message.queue_id, batch[0] if batch else message.queue_offset
@@ -261,6 +268,16 @@ class _RangeReader:
                 raise CorruptFile(name, block.position + at, what)
             at += size
         return len(units) // queue.kind.unit_size
+
+    def _hashes_in(self, record: bytes, topic: str) -> list[int]:
+        return hashes_of(self._hashes, topic, keys_of(record[properties_start(record) :]))
+
+    def _check_keys(self) -> None:
+        """Compare the keys with those of the records. Version 1 has none."""
+        header = self._header
+        keys = self._index[header.keys_at : header.keys_at + header.keys_size]
+        if header.version > 1 and keys != self._keys.encode():
+            raise CorruptFile(self._name, header.keys_at, "the keys are not those of the records")
 
     def _check_places(self) -> None:
         """Compare the places with the units they name."""

@@ -18,15 +18,18 @@ from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT, NOT_COMPACTED
 from mqgateway.engine.store.consume_queue import UNIT
 from mqgateway.engine.store.dispatch_request import enters_queue, inner_batch
 from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.unit_queue import PLACE as RECORD_PLACE
 from mqgateway.engine.tier.format.index import PLACE, TAIL_MAX, QueueKind
+from mqgateway.engine.tier.format.keys import KeyEntries
 from mqgateway.engine.tier.format.segment import BLOCK_MAX
 from mqgateway.engine.tier.retention_classes import ClassOf
 from mqgateway.engine.upkeep.findings import Findings
-from mqgateway.engine.upkeep.walk import LogWalk, fields_of, keys_of
+from mqgateway.engine.upkeep.walk import LogWalk, fields_of, hashes_of, keys_of
 
 RECORDS_MAX: Final = 1 << 20
-"""Maximum of records in a range: 20 MiB of units, or 46 for batches, and 12 MiB of places."""
+"""Maximum of records in a range: 20 MiB of units, or 46 for batches, 12 MiB of places, and 8 MiB of keys for
+each key of a record."""
 _CODES_MAX: Final = 10_000
 
 Advance = Callable[[int, int], None]
@@ -93,14 +96,15 @@ class CollectedQueue:
 
 class CollectedRange:
     """The range [begin, end) of the log. `queues` are in the order of their first records; `places` are
-    entries `PLACE` of the index. `holes` have no valid record. `tail` has the last bytes up to the end of the
-    last record, at `tail_position`; see `RangeHeader`.
+    entries `PLACE` of the index, `keys` the hashes of all keys. `holes` have no valid record. `tail` has the
+    last bytes up to the end of the last record, at `tail_position`; see `RangeHeader`.
     """
 
     def __init__(self, begin: int) -> None:
         self.begin = self.end = begin
         self.queues: list[CollectedQueue] = []
         self.places = bytearray()
+        self.keys = KeyEntries()
         self.holes: list[tuple[int, int]] = []
         self.tail_position = 0
         self.tail = b""
@@ -118,6 +122,7 @@ class Collector:
         self._class_of = class_of
         self._classes: dict[bytes, int | None] = {}
         self._codes: dict[bytes | None, int] = {None: 0}
+        self._hashes = KeyHashes()
         self._progress = progress
         self._range = CollectedRange(0)
         self._current: dict[tuple[bytes, int], int] = {}
@@ -159,7 +164,8 @@ class Collector:
             found.left_out += 1
             found.left_out_bytes += size
             return
-        code = self._code(keys_of(properties)[0])
+        keys = keys_of(properties)
+        code = self._code(keys[0])
         messages = 1
         if sys_flag & SysFlag.INNER_BATCH or topic in self._batch_topics:
             parsed = parse_properties(properties.decode("utf-8", "replace"))
@@ -173,6 +179,8 @@ class Collector:
         queue = found.queues[number]
         found.places += PLACE.pack(position - found.begin, number, queue.count)
         queue.add(offset, messages, unit, size, time)
+        for key_hash in hashes_of(self._hashes, queue.topic, keys):
+            found.keys.add(key_hash, position - found.begin)
         found.records += 1
         found.record_bytes += size
 

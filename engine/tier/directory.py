@@ -1,7 +1,7 @@
 """The directory of a tier: which range has which messages of a queue, by the heads of the ranges.
 
 A directory never changes: `updated` returns another one, and runs on a worker's thread. In memory it takes 32
-bytes for each queue of each range.
+bytes for each queue of each range, and 8 for each page of its keys.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.tier.format.index import (
-    HEADER_SIZE,
     RangeHead,
     RangeHeader,
     SavedQueue,
     decode_head,
     decode_header,
 )
+from mqgateway.engine.tier.format.keys import KeyPages
 from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
@@ -72,6 +72,11 @@ class QueueHistory:
     def __getitem__(self, number: int) -> QueueSpan:
         return QueueSpan(self._firsts[number], self._ends[number], self._times[number], self._begins[number])
 
+    @property
+    def begins(self) -> Iterable[int]:
+        """The begins of the ranges in the log, ascending."""
+        return self._begins
+
     def find(self, offset: int) -> QueueSpan | None:
         """Return the span with an offset, or the next one; None if there is none."""
         number = bisect_right(self._ends, offset)
@@ -108,11 +113,12 @@ class QueueHistory:
 
 
 class SavedRange(NamedTuple):
-    """A range of the log that counts, by the name of its index."""
+    """A range of the log that counts, by the name of its index, and the pages of its keys."""
 
     key: RangeKey
     name: str
     header: RangeHeader
+    key_pages: KeyPages
 
 
 class TierDirectory:
@@ -140,6 +146,13 @@ class TierDirectory:
     def expired_in(self, key: RangeKey) -> Container[int]:
         """Return the numbers of the expired segments of a range, whose messages are no part of histories."""
         return self._expired.get(key, ())
+
+    def ranges_of(self, topic: str) -> list[SavedRange]:
+        """Return the ranges with messages of a topic, in the order of the log."""
+        begins = {
+            begin for (name, _), history in self._queues.items() if name == topic for begin in history.begins
+        }
+        return [self.ranges[begin] for begin in sorted(begins)]
 
     def range_at(self, position: int) -> SavedRange | None:
         """Return the range that has a position of the log."""
@@ -208,7 +221,7 @@ class TierDirectory:
         except (CorruptFile, ObjectMissing) as error:
             log.error("a range of the tier is left out, since its index cannot be read: %s", error)
             return False
-        self.ranges[key.begin] = SavedRange(key, name, header)
+        self.ranges[key.begin] = SavedRange(key, name, header, KeyPages(head.key_pages))
         for found in head.queues:
             queue = found.topic, found.queue_id
             if queue not in own:
@@ -257,4 +270,4 @@ def read_head(store: ObjectStore, name: str, size: int) -> tuple[RangeHeader, Ra
         raise CorruptFile(name, 0, f"the index has {size} bytes, its header says {header.object_size}")
     if header.units_at > len(data):
         data += store.get_range(name, len(data), header.units_at - len(data))
-    return header, decode_head(header, data[HEADER_SIZE : header.units_at], name)
+    return header, decode_head(header, data[header.head_at : header.units_at], name)

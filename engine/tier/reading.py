@@ -16,11 +16,12 @@ from typing import Final, NamedTuple
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.consume_queue import AnyQueue
-from mqgateway.engine.store.older_messages import NothingYet
+from mqgateway.engine.store.older_messages import KeySearch, NothingYet
 from mqgateway.engine.store.record import store_timestamp
 from mqgateway.engine.tier.directory import QueueHistory, SavedRange, TierDirectory
 from mqgateway.engine.tier.format.index import SavedQueue
 from mqgateway.engine.tier.format.names import TierNames
+from mqgateway.engine.tier.key_search import KeyHits, may_have, search_keys
 from mqgateway.engine.tier.loading import (
     GoneBlock,
     LoadedBlock,
@@ -243,6 +244,19 @@ class TierReading:
             return None
         return block.record(inside)
 
+    def with_key(self, search: KeySearch, before: int, may_wait: bool) -> tuple[bytes, ...]:
+        """Return the records before a position in the log that match a search, in the order of the log.
+        Raises `NothingYet`, and `TierRead` unless `may_wait`. Ranges without hashes of keys have none."""
+        directory = self.directory
+        if directory is None:
+            raise NothingYet(self.parts.missing)
+        if not may_have(directory.ranges.values(), search, before):
+            return ()
+        key = "keys", search, before, directory.end_offset
+        load = partial(self._search_keys, key, directory, search, before)
+        hits = self.parts.get(key, load, may_wait, before)
+        return hits.records if isinstance(hits, KeyHits) else ()
+
     def first_stored_at(self, queue: AnyQueue, time: int, may_wait: bool) -> int | None:
         """Return the offset of the first message of a queue before its local ones that was stored at or after
         a time in ms; None if there is none. Raises `NothingYet`, and `TierRead` unless `may_wait`."""
@@ -297,6 +311,11 @@ class TierReading:
             return [(key, load_head(self._store, found))]
         except (CorruptFile, ObjectMissing) as error:
             return [(key, _gone(error))]
+
+    def _search_keys(
+        self, key: Hashable, directory: TierDirectory, search: KeySearch, before: int
+    ) -> list[Part]:
+        return [(key, search_keys(self._store, directory, search, before))]
 
     def _load_page(self, key: Hashable, loaded: LoadedHead, page: int) -> list[Part]:
         try:

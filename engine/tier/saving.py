@@ -289,7 +289,7 @@ def _index_of(
     segments: list[SegmentEntry],
     epoch: int,
     writer: str,
-) -> tuple[RangeHeader, RangeHead, bytes, bytes]:
+) -> tuple[RangeHeader, RangeHead, bytes, bytes, bytes]:
     """Return the parts of the index of a range."""
     queues, units_at = [], 0
     for queue in found.queues:
@@ -328,4 +328,5 @@ def _index_of(
         0,
         0,
     )
-    return header, head, b"".join(bytes(queue.units) for queue in found.queues), places
+    units = b"".join(bytes(queue.units) for queue in found.queues)
+    return header, head, units, places, found.keys.encode()

@@ -18,7 +18,7 @@ from mqgateway.engine.store.index_file import ENTRY, ENTRY_SIZE, HEADER, HEADER_
 from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import REBUILD, Layout
-from mqgateway.engine.upkeep.walk import Fields, Keys
+from mqgateway.engine.upkeep.walk import Fields, Keys, hashes_of
 
 _SCAN = 16384
 
@@ -114,7 +114,8 @@ class IndexCheck:
     def record(self, fields: Fields, keys: Keys, position: int) -> None:
         """Check the next record of the log, with its keys."""
         is_indexed = fields[2] & SysFlag.TRANSACTION_MASK != SysFlag.TRANSACTION_ROLLBACK
-        hashes = self._hashes_of(fields[4], *keys) if is_indexed else []
+        topic = fields[4].decode("utf-8", "replace")
+        hashes = hashes_of(self._hashes, topic, keys) if is_indexed else []
         entry = self._entry
         if entry[0] < position:
             self._skip_to(position)
@@ -141,20 +142,6 @@ class IndexCheck:
         self._entry = entry
         if found != hashes:
             self._compare(found, hashes, keys[0], position)
-
-    def _hashes_of(
-        self, name: bytes, tags: bytes | None, unique: bytes | None, keys: bytes | None
-    ) -> list[int]:
-        if not unique and not keys and not tags:
-            return []
-        of_key = self._hashes.of_key
-        topic = name.decode("utf-8", "replace")
-        hashes = [of_key(topic, unique.decode("utf-8", "replace"))] if unique else []
-        if keys:
-            hashes += [of_key(topic, key) for key in keys.decode("utf-8", "replace").split(" ") if key]
-        if tags:
-            hashes.append(self._hashes.of_tags(topic, tags.decode("utf-8", "replace")))
-        return hashes
 
     def _compare(self, found: list[int], hashes: list[int], tags: bytes | None, position: int) -> None:
         """Compare entries; versions before 5.5 have none for tags, and a repeated dispatch may have added

@@ -21,6 +21,7 @@ from mqgateway.engine.message import (
     SysFlag,
 )
 from mqgateway.engine.store.file_queue import FileQueue
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.record import BLANK_MAGIC, BLANK_SIZE, MAGIC, START, Invalid, examine
 from mqgateway.engine.upkeep.findings import Findings, StorePart
 from mqgateway.engine.upkeep.layout import RESTORE, place
@@ -77,6 +78,17 @@ def keys_of(properties: bytes) -> Keys:
     """Return tags, unique key and keys of a record; of a repeated name the last value."""
     found = dict(_find_keys(properties))
     return found.get(_TAGS), found.get(_UNIQUE), found.get(_KEYS)
+
+
+def hashes_of(hashes: KeyHashes, topic: str, keys: Keys) -> list[int]:
+    """Return the hashes of a record's keys that its index entries have, in the order of `Index.note`."""
+    tags, unique, others = keys
+    found = [hashes.of_key(topic, unique.decode("utf-8", "replace"))] if unique else []
+    if others:
+        found += [hashes.of_key(topic, key) for key in others.decode("utf-8", "replace").split(" ") if key]
+    if tags:
+        found.append(hashes.of_tags(topic, tags.decode("utf-8", "replace")))
+    return found
 
 
 class LogWalk:

@@ -20,8 +20,10 @@ from mqgateway.engine.message import (
     TRANS_HALF_TOPIC,
     StoredMessage,
 )
+from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.store.record import decode, properties_of, topic_of
 from mqgateway.engine.transactions import HalfMessage
+from mqgateway.gateway.broker.cold import busy
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
 
@@ -46,10 +48,13 @@ def record_at(
     """Return the record at a log offset, None where there is none.
 
     The messages in a batch of Kafka have one offset: the unique key tells which is meant, and without a key
-    it is the first. Raises `OperationError` if the caller may not use it; `ColdRead` if it may not wait and
-    would have to.
+    it is the first. Raises `OperationError` if the caller may not use it, or if it is an older one that
+    cannot be read now; `ColdRead` if it may not wait and would have to.
     """
-    record = broker.store.message_record_at(offset, key, may_wait=may_wait)
+    try:
+        record = broker.store.message_record_at(offset, key, may_wait=may_wait)
+    except NothingYet as missing:
+        raise busy(missing) from None
     if record is not None and may_use is not None:
         topic = topic_of(record).decode("utf-8", "replace")
         check_topic(offset, home_topic(topic, properties_of(record)), may_use)

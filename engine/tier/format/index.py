@@ -1,12 +1,14 @@
 """The index of a range [begin, end) of the log, the object that commits it.
 
-    header     HEADER, CRC-32C of it u4
+    header     HEADER, bytes of the keys u8, CRC-32C of it u4
     head       segments u4:  days u4, number u4, bytes u4
                holes u4:     begin i8, end i8
                pages u4:     first offset i8, CRC-32C u4
                queues u4:    length of the topic u2, topic, QUEUE, blocks of BLOCK
+               key pages u4: first hash u4, CRC-32C u4
     units      of all queues, as in consume queues: 20 bytes a message, or 46 a stored batch
     places     POSITION of every record, ascending, in pages of `PAGE_ENTRIES`
+    keys       hashes of all keys, ascending, in pages (`keys`)
     SHA-256 of all bytes before
 
 The header has lengths and checksums of the parts, so that a part can be read alone. Holes are bytes of the
@@ -20,21 +22,28 @@ import hashlib
 import struct
 from collections.abc import Iterator, Sequence
 from enum import IntEnum
+from itertools import pairwise
 from typing import Final, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.record_batches.crc32c import crc32c
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT_SIZE
 from mqgateway.engine.store.consume_queue import UNIT_SIZE
+from mqgateway.engine.tier.format.keys import key_pages_of, number_of_pages
 
-INDEX_MAGIC: Final = b"MQGTIDX\x01"
+_MAGIC: Final = b"MQGTIDX"
+VERSION: Final = 2
 _HEADER: Final = struct.Struct(">8s8sqqqqqqi32sqqqqIIQQ")
+_KEYS: Final = struct.Struct(">Q")
 _CRC: Final = struct.Struct(">I")
-HEADER_SIZE: Final = _HEADER.size + _CRC.size
+_FIXED_SIZES: Final = {1: _HEADER.size, VERSION: _HEADER.size + _KEYS.size}
+HEADER_SIZE: Final = _FIXED_SIZES[VERSION] + _CRC.size
+"""Bytes that have the header of an index of any version. No index is shorter."""
 _COUNT: Final = struct.Struct(">I")
 _SEGMENT: Final = struct.Struct(">III")
 _HOLE: Final = struct.Struct(">qq")
 _PAGE: Final = struct.Struct(">qI")
+_KEY_PAGE: Final = struct.Struct(">II")
 _LENGTH: Final = struct.Struct(">H")
 _QUEUE: Final = struct.Struct(">iBqqIQqqI")
 _BLOCK: Final = struct.Struct(">IIIIBIIIqq")
@@ -89,11 +98,18 @@ class RangeHeader(NamedTuple):
     head_crc: int
     units_size: int
     places_size: int
+    keys_size: int = 0
+    version: int = VERSION
+
+    @property
+    def head_at(self) -> int:
+        """Position of the head in the object."""
+        return _FIXED_SIZES[self.version] + _CRC.size
 
     @property
     def units_at(self) -> int:
         """Position of the units in the object."""
-        return HEADER_SIZE + self.head_size
+        return self.head_at + self.head_size
 
     @property
     def places_at(self) -> int:
@@ -101,9 +117,18 @@ class RangeHeader(NamedTuple):
         return self.units_at + self.units_size
 
     @property
+    def keys_at(self) -> int:
+        """Position of the keys in the object."""
+        return self.places_at + self.places_size
+
+    @property
     def object_size(self) -> int:
         """Bytes of the whole object."""
-        return self.places_at + self.places_size + DIGEST_SIZE
+        return self.keys_at + self.keys_size + DIGEST_SIZE
+
+
+_FIELDS: Final = RangeHeader._fields.index("keys_size")
+"""Number of the fields that each version has."""
 
 
 class SegmentEntry(NamedTuple):
@@ -155,26 +180,30 @@ class SavedQueue(NamedTuple):
 
 class RangeHead(NamedTuple):
     """Content of the head of an index. `pages` are the first log offset and the CRC-32C of each page of
-    places.
+    places, `key_pages` the first hash and the CRC-32C of each page of keys.
     """
 
     segments: tuple[SegmentEntry, ...]
     holes: tuple[tuple[int, int], ...]
     pages: tuple[tuple[int, int], ...]
     queues: tuple[SavedQueue, ...]
+    key_pages: tuple[tuple[int, int], ...] = ()
 
 
-def encode_index(header: RangeHeader, head: RangeHead, units: bytes, places: bytes) -> bytes:
-    """Return the bytes of an index. Lengths and checksum of the parts in `header` are filled in."""
-    head_bytes = b"".join(_encoded_head(head))
+def encode_index(header: RangeHeader, head: RangeHead, units: bytes, places: bytes, keys: bytes) -> bytes:
+    """Return the bytes of an index. Lengths and checksum of the parts in `header`, and the pages of keys in
+    `head`, are filled in.
+    """
+    head_bytes = b"".join(_encoded_head(head._replace(key_pages=key_pages_of(keys))))
     header = header._replace(
         head_size=len(head_bytes),
         head_crc=crc32c(head_bytes),
         units_size=len(units),
         places_size=len(places),
     )
-    fixed = _HEADER.pack(INDEX_MAGIC, bytes.fromhex(header.writer), *header[1:])
-    parts = (fixed, _CRC.pack(crc32c(fixed)), head_bytes, units, places)
+    magic, writer = _MAGIC + bytes([VERSION]), bytes.fromhex(header.writer)
+    fixed = _HEADER.pack(magic, writer, *header[1:_FIELDS]) + _KEYS.pack(len(keys))
+    parts = (fixed, _CRC.pack(crc32c(fixed)), head_bytes, units, places, keys)
     digest = hashlib.sha256()
     for part in parts:
         digest.update(part)
@@ -196,6 +225,9 @@ def _encoded_head(head: RangeHead) -> Iterator[bytes]:
         yield _LENGTH.pack(len(topic)) + topic + _QUEUE.pack(*queue[1:9], len(queue.blocks))
         for block in queue.blocks:
             yield _BLOCK.pack(*block)
+    yield _COUNT.pack(len(head.key_pages))
+    for page in head.key_pages:
+        yield _KEY_PAGE.pack(*page)
 
 
 def pages_of(begin: int, places: bytes) -> tuple[tuple[int, int], ...]:
@@ -212,13 +244,16 @@ def decode_header(data: bytes, name: str) -> RangeHeader:
     if len(data) < HEADER_SIZE:
         raise CorruptFile(name, len(data), f"the object ends within its header of {HEADER_SIZE} bytes")
     magic, writer, *numbers = _HEADER.unpack_from(data)
-    if magic[:-1] != INDEX_MAGIC[:-1]:
+    version = magic[-1]
+    if magic[:-1] != _MAGIC:
         raise CorruptFile(name, 0, f"the object is not an index: its magic is {magic!r}")
-    if magic != INDEX_MAGIC:
-        raise CorruptFile(name, 7, f"the index is of version {magic[-1]}, this program reads 1")
-    if crc32c(data[: _HEADER.size]) != _CRC.unpack_from(data, _HEADER.size)[0]:
+    if version not in _FIXED_SIZES:
+        raise CorruptFile(name, 7, f"the index is of version {version}, this program reads 1 to {VERSION}")
+    size = _FIXED_SIZES[version]
+    if crc32c(data[:size]) != _CRC.unpack_from(data, size)[0]:
         raise CorruptFile(name, 0, "the header does not match its CRC-32C")
-    header = RangeHeader(writer.hex(), *numbers)
+    [keys_size] = _KEYS.unpack_from(data, _HEADER.size) if version == VERSION else [0]
+    header = RangeHeader(writer.hex(), *numbers)._replace(keys_size=keys_size, version=version)
     if not 0 <= header.begin < header.end <= header.begin + RANGE_MAX:
         raise CorruptFile(name, 0, f"the range is [{header.begin}, {header.end})")
     if header.tail_size and not header.begin <= header.tail_position < header.end:
@@ -229,13 +264,14 @@ def decode_header(data: bytes, name: str) -> RangeHeader:
 class _Reader:
     """Parser of the head of an index."""
 
-    def __init__(self, data: bytes, name: str) -> None:
+    def __init__(self, data: bytes, begin: int, name: str) -> None:
         self._data = data
+        self._begin = begin
         self._name = name
         self.at = 0
 
     def fail(self, what: str) -> CorruptFile:
-        return CorruptFile(self._name, HEADER_SIZE + self.at, what)
+        return CorruptFile(self._name, self._begin + self.at, what)
 
     def take(self, layout: struct.Struct) -> tuple[int, ...]:
         if self.at + layout.size > len(self._data):
@@ -267,12 +303,12 @@ class _Reader:
 
 
 def decode_head(header: RangeHeader, data: bytes, name: str) -> RangeHead:
-    """Parse the head of an index, its `header.head_size` bytes after the header. Raises `CorruptFile` with
+    """Parse the head of an index, its `header.head_size` bytes at `header.head_at`. Raises `CorruptFile` with
     the object's name.
     """
     if len(data) != header.head_size or crc32c(data) != header.head_crc:
-        raise CorruptFile(name, HEADER_SIZE, "the head of the index does not match its CRC-32C")
-    reader = _Reader(data, name)
+        raise CorruptFile(name, header.head_at, "the head of the index does not match its CRC-32C")
+    reader = _Reader(data, header.head_at, name)
     segments = tuple(SegmentEntry(*entry) for entry in reader.take_all(_SEGMENT))
     holes = tuple((begin, end) for begin, end in reader.take_all(_HOLE))
     pages = tuple((first, crc) for first, crc in reader.take_all(_PAGE))
@@ -281,8 +317,18 @@ def decode_head(header: RangeHeader, data: bytes, name: str) -> RangeHead:
         raise reader.fail(f"{len(pages)} pages cannot have {header.places_size} bytes")
     [count] = reader.take(_COUNT)
     queues = tuple(_decoded_queue(reader, header, segments) for _ in range(count))
+    key_pages = _decoded_key_pages(reader, header) if header.version == VERSION else ()
     reader.expect_end()
-    return RangeHead(segments, holes, pages, queues)
+    return RangeHead(segments, holes, pages, queues, key_pages)
+
+
+def _decoded_key_pages(reader: _Reader, header: RangeHeader) -> tuple[tuple[int, int], ...]:
+    key_pages = tuple((first, crc) for first, crc in reader.take_all(_KEY_PAGE))
+    if len(key_pages) != number_of_pages(header.keys_size):
+        raise reader.fail(f"{len(key_pages)} pages cannot have {header.keys_size} bytes of keys")
+    if any(page[0] > after[0] for page, after in pairwise(key_pages)):
+        raise reader.fail("the pages of keys are not in order")
+    return key_pages
 
 
 def _decoded_queue(reader: _Reader, header: RangeHeader, segments: Sequence[SegmentEntry]) -> SavedQueue:

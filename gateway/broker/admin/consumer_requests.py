@@ -34,6 +34,7 @@ from mqgateway.gateway.codec.headers import (
     QueryTopicsByConsumerRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.runtime.outcomes import then
 
 
 def consumer_connections(broker: Broker, call: Call) -> Reply:
@@ -105,7 +106,7 @@ def running_info(broker: Broker, call: Call) -> Deferred[Reply]:
     return asked.addCallback(_reply)
 
 
-def consume_directly(broker: Broker, call: Call) -> Deferred[Reply]:
+def consume_directly(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
     """309 CONSUME_MESSAGE_DIRECTLY."""
     header = call.header
     assert isinstance(header, ConsumeMessageDirectlyResultRequestHeader)
@@ -118,7 +119,7 @@ def consume_directly(broker: Broker, call: Call) -> Deferred[Reply]:
         call.command.ext_fields,
         may_use=call.may_use,
     )
-    return asked.addCallback(_reply)
+    return then(asked, _reply)
 
 
 def consumer_status(broker: Broker, call: Call) -> Deferred[Reply]:

@@ -13,10 +13,12 @@ from mqgateway.engine.message import parse_offset_message_id
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.members import ConsumerGroup, GroupClient
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer, DirectConsumption, NotAnswered
+from mqgateway.gateway.broker.cold import reading
 from mqgateway.gateway.broker.connection import MayUse
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.records import record_at
 from mqgateway.gateway.codec.bodies import MessageQueue, SubscriptionData
+from mqgateway.gateway.runtime.outcomes import then
 
 
 def consumer_group(broker: Broker, group: str) -> ConsumerGroup:
@@ -81,7 +83,7 @@ def consume_directly(
     fields: Mapping[str, str] = NOTHING_ELSE,
     *,
     may_use: MayUse | None,
-) -> Deferred[ClientAnswer]:
+) -> ClientAnswer | Deferred[ClientAnswer]:
     """Have a consumer process one stored message; return its answer.
 
     `message_id` is the broker's own. `fields` are the other fields of the caller's request, passed on to the
@@ -89,18 +91,25 @@ def consume_directly(
     """
     known = broker.tables.topics.get(topic) if topic else None
     config = broker.tables.groups.find(group)
-    message = DirectConsumption(
-        group=group,
-        client_id=client_id,
-        message_id=message_id,
-        record=_record(broker, message_id, may_use),
-        broker_name=broker.options.broker_name,
-        topic=topic,
-        topic_sys_flag=None if known is None else known.topic_sys_flag,
-        group_sys_flag=None if config is None else config.group_sys_flag,
-        fields=fields,
-    )
-    return _ask(broker, group, client_id, lambda one: one.outgoing.consume(message))
+
+    def ask(record: bytes) -> Deferred[ClientAnswer]:
+        message = DirectConsumption(
+            group=group,
+            client_id=client_id,
+            message_id=message_id,
+            record=record,
+            broker_name=broker.options.broker_name,
+            topic=topic,
+            topic_sys_flag=None if known is None else known.topic_sys_flag,
+            group_sys_flag=None if config is None else config.group_sys_flag,
+            fields=fields,
+        )
+        return _ask(broker, group, client_id, lambda one: one.outgoing.consume(message))
+
+    def attempt(rounds: int) -> bytes:
+        return _record(broker, message_id, may_use, may_wait=not rounds)
+
+    return then(reading(broker, attempt), ask)
 
 
 def consumer_status(
@@ -127,12 +136,12 @@ def consumer_status(
     return DeferredList(asked, consumeErrors=True).addCallback(answered)
 
 
-def _record(broker: Broker, message_id: str, may_use: MayUse | None) -> bytes:
+def _record(broker: Broker, message_id: str, may_use: MayUse | None, *, may_wait: bool) -> bytes:
     try:
         offset = parse_offset_message_id(message_id)[2]
     except ValueError as error:
         raise OperationError(Reason.SYSTEM_ERROR, f"msgId[{message_id}]: {error}") from None
-    record = record_at(broker, offset, may_use)
+    record = record_at(broker, offset, may_use, may_wait=may_wait)
     if record is None:
         raise OperationError(Reason.SYSTEM_ERROR, f"can not find message by the offset, {offset}")
     return record

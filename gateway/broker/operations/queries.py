@@ -11,6 +11,7 @@ from mqgateway.engine.message import SCHEDULE_TOPIC, StoredMessage
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.key_query import INDEX_KEY
+from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.store.results import QueryResult
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cold import reading
@@ -93,11 +94,11 @@ class Queries:
     def messages_in_memory(
         self, permit: Permit, topic: str, queue_id: int, begin: int, end: int
     ) -> list[StoredMessage] | None:
-        """Return the messages of a queue as `messages` does, None if the disk would have to be read."""
+        """Return the messages of a queue as `messages` does, None if some are not in memory."""
         self._gate.enter(permit, Use.QUERY)
         try:
             return self._broker.store.messages(topic, queue_id, begin, end, may_wait=False)
-        except ColdRead:
+        except (ColdRead, NothingYet):
             return None
 
     def consume_queue(

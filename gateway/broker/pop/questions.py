@@ -150,6 +150,8 @@ def _has(broker: Broker, request: Watch, topic: str, queue_id: int, wanted: Want
     if rest >= broker.options.max_message_filter_num_for_notification or not isinstance(wanted, frozenset):
         return rest > 0
     units = broker.store.consume_queue_units(topic, queue_id, offset, max(rest, 0))
+    if len(units) < rest:  # the tags of the others, which the local log has no longer, are unknown
+        return True
     has_batches = broker.tables.topics.has_batch_queues(topic)
     # The unit of a Kafka batch does not contain the tags of its messages.
     return any(code in wanted or (has_batches and not code) for _, _, code in units)

@@ -109,7 +109,7 @@ def test_message_in_a_batch_is_found_by_position_and_unique_key() -> None:
     before = tiered.store.message_record_at(units[2].physical_offset, unique_key("batched", 0, 6))
     expired(tiered)
     for _ in range(3):  # head, page of places, block
-        tiered.store.record_at(units[2].physical_offset)
+        tiered.store.look_up(units[2].physical_offset)
         tiered.worker.perform_all()
     found = tiered.store.message_record_at(units[2].physical_offset, unique_key("batched", 0, 6))
     assert found == before and found is not None and decode(found).queue_offset == 6

@@ -205,14 +205,16 @@ def test_record_is_found_by_its_message_id() -> None:
     before = [tiered.store.record_at(position) for position, _, _ in units]
     tiered.expire()
     tiered.refresh()
-    assert tiered.store.record_at(units[0][0]) is None  # it is being loaded
+    assert tiered.store.look_up(units[0][0]) is None  # it is being loaded
+    with pytest.raises(NothingYet, match="are being loaded"):
+        tiered.store.record_at(units[0][0])
     with pytest.raises(ColdRead):
         tiered.store.record_at(units[0][0], may_wait=False)
     for _ in range(4):
         tiered.worker.perform_all()
-        tiered.store.record_at(units[0][0])
+        tiered.store.look_up(units[0][0])
     read_all(tiered)
-    tiered.store.record_at(units[-20][0])
+    tiered.store.look_up(units[-20][0])
     tiered.worker.perform_all()
     assert [tiered.store.record_at(position) for position, _, _ in units] == before
     assert tiered.store.record_at(units[0][0] + 1) is None

@@ -29,11 +29,14 @@ from mqgateway.engine.tier.format.index import (
     places_of,
     units_of_block,
 )
+from mqgateway.engine.tier.format.keys import KEY, KEY_PAGE_ENTRIES, key_pages_of
 
-GOLDEN = Path(__file__).with_name("index.hex")
+GOLDEN = Path(__file__).with_name("index-2.hex")
+VERSION_1 = Path(__file__).with_name("index.hex")
 UNITS = UNIT.pack(1000, 100, 7) + UNIT.pack(1300, 120, 8) + UNIT.pack(1420, 80, 0)
 BATCH_UNITS = BATCH_UNIT.pack(1100, 200, 0, 5000, 10, 3, -1, 0)
 PLACES = b"".join((PLACE.pack(0, 0, 0), PLACE.pack(100, 1, 0), PLACE.pack(300, 0, 1), PLACE.pack(420, 0, 2)))
+KEYS = b"".join((KEY.pack(5, 300), KEY.pack(7, 0), KEY.pack(7, 420), KEY.pack(0x7FFFFFFF, 100)))
 HEAD = RangeHead(
     (SegmentEntry(3, 0, 1000), SegmentEntry(0, 1, 216)),
     ((1500, 1510),),
@@ -67,20 +70,26 @@ HEAD = RangeHead(
             (Block(1, 16, 200, 200, 0, 1, crc32c(BATCH_UNITS), 0, 10, 5000),),
         ),
     ),
+    key_pages_of(KEYS),
 )
 HEADER = RangeHeader(
     "0102030405060708", 3, 1000, 2000, 5000, 5002, 1420, 80, bytes(range(32)), 4, 500, 1, 10, 0, 0, 0, 0
 )
-INDEX = encode_index(HEADER, HEAD, UNITS + BATCH_UNITS, PLACES)
+INDEX = encode_index(HEADER, HEAD, UNITS + BATCH_UNITS, PLACES, KEYS)
 
 
 def read(data: bytes) -> RangeHead:
     header = decode_header(data, "i")
-    return decode_head(header, data[HEADER_SIZE : header.units_at], "i")
+    return decode_head(header, data[header.head_at : header.units_at], "i")
+
+
+def head_of(index: bytes) -> bytes:
+    header = decode_header(index, "i")
+    return index[header.head_at : header.units_at]
 
 
 def with_head(head: RangeHead, header: RangeHeader = HEADER) -> bytes:
-    return encode_index(header, head, UNITS + BATCH_UNITS, PLACES)
+    return encode_index(header, head, UNITS + BATCH_UNITS, PLACES, KEYS)
 
 
 def with_queue(**changes: object) -> bytes:
@@ -100,23 +109,37 @@ def test_golden_bytes_are_read() -> None:
     data = bytes.fromhex(GOLDEN.read_text())
     header = decode_header(data, "i")
     assert header[:13] == HEADER[:13]
+    assert (header.version, header.keys_size) == (2, len(KEYS))
     assert read(data) == HEAD
+    assert header.object_size == len(data)
+    assert has_digest(data)
+
+
+def test_index_of_version_1_is_read_without_keys() -> None:
+    data = bytes.fromhex(VERSION_1.read_text())
+    header = decode_header(data, "i")
+    assert header[:13] == HEADER[:13]
+    assert (header.version, header.keys_size) == (1, 0)
+    assert read(data) == HEAD._replace(key_pages=())
+    assert data[header.units_at : header.places_at] == UNITS + BATCH_UNITS
     assert header.object_size == len(data)
     assert has_digest(data)
 
 
 def test_fields_are_at_their_positions() -> None:
     """Read by `struct` alone, as another program would."""
-    assert INDEX[:8] == b"MQGTIDX\x01"
+    assert INDEX[:8] == b"MQGTIDX\x02"
     assert INDEX[8:16] == bytes(range(1, 9))
     assert struct.unpack_from(">qqq", INDEX, 16) == (3, 1000, 2000)
-    head_size, head_crc, units_size, places_size = struct.unpack_from(">IIQQ", INDEX, 132)
-    assert struct.unpack_from(">I", INDEX, 156)[0] == crc32c(INDEX[:156])
-    head = INDEX[160 : 160 + head_size]
+    head_size, head_crc, units_size, places_size, keys_size = struct.unpack_from(">IIQQQ", INDEX, 132)
+    assert struct.unpack_from(">I", INDEX, 164)[0] == crc32c(INDEX[:164])
+    head = INDEX[168 : 168 + head_size]
     assert crc32c(head) == head_crc
     assert struct.unpack_from(">I III III I qq", head) == (2, 3, 0, 1000, 0, 1, 216, 1, 1500, 1510)
-    assert INDEX[160 + head_size :][:units_size] == UNITS + BATCH_UNITS
-    assert INDEX[160 + head_size + units_size :][:places_size] == PLACES
+    assert struct.unpack(">III", head[-12:]) == (1, 5, crc32c(KEYS))
+    assert INDEX[168 + head_size :][:units_size] == UNITS + BATCH_UNITS
+    assert INDEX[168 + head_size + units_size :][:places_size] == PLACES
+    assert INDEX[168 + head_size + units_size + places_size :][:keys_size] == KEYS
     assert INDEX[-32:] == hashlib.sha256(INDEX[:-32]).digest()
 
 
@@ -152,7 +175,7 @@ def test_pages_of_places_are_checked() -> None:
     places = b"".join(PLACE.pack(number * 10, 0, number) for number in range(PAGE_ENTRIES + 1))
     head = HEAD._replace(pages=pages_of(1000, places))
     assert [first for first, _ in head.pages] == [1000, 1000 + PAGE_ENTRIES * 10]
-    data = encode_index(HEADER, head, UNITS + BATCH_UNITS, places)
+    data = encode_index(HEADER, head, UNITS + BATCH_UNITS, places, KEYS)
     header = decode_header(data, "i")
     found = []
     for page in range(2):
@@ -183,8 +206,8 @@ def test_short_header_is_rejected(length: int) -> None:
 def test_other_objects_and_later_versions_are_named() -> None:
     with pytest.raises(CorruptFile, match="is not an index"):
         decode_header(b"x" * HEADER_SIZE, "i")
-    with pytest.raises(CorruptFile, match="of version 2, this program reads 1"):
-        decode_header(INDEX[:7] + b"\x02" + INDEX[8:], "i")
+    with pytest.raises(CorruptFile, match="of version 3, this program reads 1 to 2"):
+        decode_header(INDEX[:7] + b"\x03" + INDEX[8:], "i")
 
 
 @pytest.mark.parametrize(
@@ -234,8 +257,22 @@ def test_entries_out_of_bounds_are_rejected(data: bytes) -> None:
         read(data)
 
 
+@pytest.mark.parametrize("size", [len(KEYS) - 1, (1 << 63) - 4, 0])
+def test_pages_that_cannot_have_the_keys_are_rejected(size: int) -> None:
+    header = decode_header(INDEX, "i")._replace(keys_size=size)
+    with pytest.raises(CorruptFile, match="1 pages cannot have"):
+        decode_head(header, head_of(INDEX), "i")
+
+
+def test_pages_of_keys_out_of_order_are_rejected() -> None:
+    keys = b"".join(KEY.pack(9 - number // KEY_PAGE_ENTRIES, 0) for number in range(KEY_PAGE_ENTRIES + 1))
+    data = encode_index(HEADER, HEAD, UNITS + BATCH_UNITS, PLACES, keys)
+    with pytest.raises(CorruptFile, match="the pages of keys are not in order"):
+        read(data)
+
+
 def test_unknown_kind_is_rejected() -> None:
-    data = bytearray(INDEX[HEADER_SIZE : decode_header(INDEX, "i").units_at])
+    data = bytearray(head_of(INDEX))
     at = data.index(b"orders") + len(b"orders") + 4
     data[at] = 2
     header = decode_header(INDEX, "i")._replace(head_crc=crc32c(bytes(data)))
@@ -245,7 +282,7 @@ def test_unknown_kind_is_rejected() -> None:
 
 @pytest.mark.parametrize("cut", [1, 5, 40, 150])
 def test_head_that_is_too_short_or_too_long_is_rejected(cut: int) -> None:
-    head = INDEX[HEADER_SIZE : decode_header(INDEX, "i").units_at]
+    head = head_of(INDEX)
     for data in (head[:-cut], head + bytes(cut)):
         header = decode_header(INDEX, "i")._replace(head_crc=crc32c(data), head_size=len(data))
         with pytest.raises(CorruptFile):
@@ -260,7 +297,7 @@ def test_counts_are_bounded_by_the_bytes() -> None:
 
 
 def test_topic_that_is_not_utf8_is_rejected() -> None:
-    data = INDEX[HEADER_SIZE : decode_header(INDEX, "i").units_at].replace(b"orders", b"\xff\xffders")
+    data = head_of(INDEX).replace(b"orders", b"\xff\xffders")
     header = decode_header(INDEX, "i")._replace(head_crc=crc32c(data))
     with pytest.raises(CorruptFile, match="not UTF-8"):
         decode_head(header, data, "i")

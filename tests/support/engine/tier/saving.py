@@ -56,7 +56,7 @@ def saved_records(objects: ObjectStore) -> dict[int, bytes]:
     for key in survey(objects, NAMES).ranges:
         name = NAMES.range(*key)
         header = decode_header(objects.get_range(name, 0, HEADER_SIZE), name)
-        head = decode_head(header, objects.get_range(name, HEADER_SIZE, header.head_size), name)
+        head = decode_head(header, objects.get_range(name, header.head_at, header.head_size), name)
         for queue in head.queues:
             for block in queue.blocks:
                 entry = head.segments[block.segment]

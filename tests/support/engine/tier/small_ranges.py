@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from mqgateway.engine.record_batches.crc32c import crc32c
 from mqgateway.engine.store.batch_consume_queue import BATCH_UNIT
 from mqgateway.engine.store.consume_queue import UNIT
+from mqgateway.engine.store.key_hashes import KeyHashes
 from mqgateway.engine.store.message_store import MessageStore
-from mqgateway.engine.store.record import store_timestamp
+from mqgateway.engine.store.record import properties_start, store_timestamp
 from mqgateway.engine.tier.format.epochs import TierEpoch
 from mqgateway.engine.tier.format.index import (
     PLACE,
@@ -19,9 +20,11 @@ from mqgateway.engine.tier.format.index import (
     encode_index,
     pages_of,
 )
+from mqgateway.engine.tier.format.keys import KeyEntries
 from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.format.segment import segment_header
 from mqgateway.engine.tier.object_store import ObjectStore
+from mqgateway.engine.upkeep.walk import hashes_of, keys_of
 
 WRITER = "0123456789abcdef"
 NAMES = TierNames("DefaultCluster", "broker-a")
@@ -42,6 +45,7 @@ def save(
     queues: list[SavedQueue] = []
     units = b""
     places: list[tuple[int, int, int]] = []
+    keys = KeyEntries()
     for topic, ids in sorted(store.queues().items()):
         for queue_id in sorted(ids):
             kind, rows = _rows(store, topic, queue_id, begin, end)
@@ -69,6 +73,9 @@ def save(
                 )
                 data += records
             places += [(row[0] - begin, len(queues), number) for number, row in enumerate(rows)]
+            for row in rows:
+                for key_hash in hashes_of(KeyHashes(), topic, keys_of(row[5][properties_start(row[5]) :])):
+                    keys.add(key_hash, row[0] - begin)
             times = [row[3] for row in rows]
             queues.append(
                 SavedQueue(
@@ -89,10 +96,12 @@ def save(
             segments.append(SegmentEntry(3, len(segments), len(data)))
     packed = b"".join(PLACE.pack(*place) for place in sorted(places))
     head = RangeHead(tuple(segments), (), pages_of(begin, packed), tuple(queues))
-    header = RangeHeader(
-        WRITER, epoch, begin, end, 0, 0, begin, 0, bytes(32), len(places), 0, 0, 0, 0, 0, 0, 0
-    )
-    objects.create(NAMES.range(epoch, begin), encode_index(header, head, units, packed))
+    first_time = min((queue.first_time for queue in queues), default=0)
+    last_time = max((queue.last_time for queue in queues), default=0)
+    times_and_tail = first_time, last_time, begin, 0, bytes(32)
+    header = RangeHeader(WRITER, epoch, begin, end, *times_and_tail, len(places), 0, 0, 0, 0, 0, 0, 0)
+    index = encode_index(header, head, units, packed, keys.encode())
+    objects.create(NAMES.range(epoch, begin), index)
 
 
 def _rows(

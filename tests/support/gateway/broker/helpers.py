@@ -23,6 +23,7 @@ from mqgateway.engine.store.message_store import Arrival
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.tier.reading import TierReading
 from mqgateway.engine.worker import InlineWorker, Worker
 from mqgateway.gateway.broker.assembly import build_broker
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
@@ -186,6 +187,7 @@ class MemoryBroker:
         options: dict[str, Any] | None = None,
         store_options: dict[str, Any] | None = None,
         requests: RequestTable | None = None,
+        tier: TierReading | None = None,
     ) -> None:
         self.clock = clock or ManualClock()
         self.disk = disk or CrashDisk(millis=self.clock.millis)
@@ -199,7 +201,7 @@ class MemoryBroker:
         self.store_options = StoreOptions(**usual | (store_options or {}))
         self.arrivals: list[Arrival] = []
         self.is_turn = False
-        self.broker = self._build(worker or InlineWorker())
+        self.broker = self._build(worker or InlineWorker(), tier)
         self.broker.store.start()
         served = REQUESTS if requests is None else requests
         limits = limits_of_bodies(served, RemotingOptions(), self.options)
@@ -213,10 +215,10 @@ class MemoryBroker:
         self.producer = FakePeer(PRODUCER)
         self.consumer = FakePeer(CONSUMER)
 
-    def _build(self, worker: Worker) -> Broker:
+    def _build(self, worker: Worker, tier: TierReading | None) -> Broker:
         """Build the broker by the product's assembly; arrivals are also recorded for tests."""
         environment = BrokerEnvironment(
-            self.options, self.store_options, self.disk, self.clock, worker, PORT, PORT + 1
+            self.options, self.store_options, self.disk, self.clock, worker, PORT, PORT + 1, tier=tier
         )
         settings = OptionSet(self.options, self.store_options)
         broker = build_broker(
