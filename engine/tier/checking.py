@@ -32,7 +32,7 @@ from mqgateway.engine.tier.format.index import (
     places_of,
     units_of_block,
 )
-from mqgateway.engine.tier.format.keys import KeyEntries
+from mqgateway.engine.tier.format.keys import KEY, KeyEntries
 from mqgateway.engine.tier.format.names import SegmentName, TierNames
 from mqgateway.engine.tier.format.segment import records_of, segment_header
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
@@ -212,6 +212,8 @@ class _RangeReader:
         self._name = names.range(header.epoch, header.begin)
         self._keys = KeyEntries()
         self._hashes = KeyHashes()
+        self._unread = set[int]()
+        """Positions of expired records, less the begin of the range."""
 
     def check(self) -> None:
         """Raise `CorruptFile` for the first thing that is wrong."""
@@ -222,7 +224,7 @@ class _RangeReader:
         records = 0
         for number, stored in enumerate(self._head.segments):
             if stored.number in self._expired:
-                records += sum(self._units_in(queue, block) for queue, block in blocks.get(number, ()))
+                records += sum(self._leave_out(queue, block) for queue, block in blocks.get(number, ()))
                 continue
             header = self._header
             segment = self._names.segment(
@@ -244,8 +246,11 @@ class _RangeReader:
         at += self._header.units_at
         return units_of_block(queue, number, self._index[at : at + size], self._name)
 
-    def _units_in(self, queue: SavedQueue, number: int) -> int:
-        return queue.units_place(number)[1] // queue.kind.unit_size
+    def _leave_out(self, queue: SavedQueue, number: int) -> int:
+        """Note the records of an expired block; return how many there are."""
+        places = list(_places_in(queue, queue.blocks[number], self._units(queue, number)))
+        self._unread.update(position - self._header.begin for position, _, _ in places)
+        return len(places)
 
     def _check_block(self, queue: SavedQueue, number: int, segment: bytes, name: str) -> int:
         """Compare the records of a block with their units; return how many there are."""
@@ -273,9 +278,12 @@ class _RangeReader:
         return hashes_of(self._hashes, topic, keys_of(record[properties_start(record) :]))
 
     def _check_keys(self) -> None:
-        """Compare the keys with those of the records. Version 1 has none."""
+        """Compare the keys with those of the records that were read. Version 1 has none."""
         header = self._header
         keys = self._index[header.keys_at : header.keys_at + header.keys_size]
+        if self._unread:
+            entries = KEY.iter_unpack(keys)
+            keys = b"".join(KEY.pack(key, place) for key, place in entries if place not in self._unread)
         if header.version > 1 and keys != self._keys.encode():
             raise CorruptFile(self._name, header.keys_at, "the keys are not those of the records")
 
