@@ -28,7 +28,7 @@ def test_resource_is_followed_by_its_commands_from_either_module() -> None:
 
 
 def test_resource_that_runs_a_server_has_the_flags_of_that_too() -> None:
-    assert words("broker ") == ["list", "status", "remove"]
+    assert words("broker ") == ["list", "status", "add", "remove"]
     assert words("broker --advert") == ["--advertise"]
     assert "--json" in words("broker list --")
 
