@@ -70,6 +70,16 @@ class KafkaOptions(Options):
         ours=True,
         effect=Effect.RESTART,
     )
+    kafka_fetch_max_bytes: int = option(
+        16 * 1024**2,
+        "Maximum size of the records in one answer to a Kafka consumer (`fetch.max.bytes`). The first batch "
+        "is sent whole, however large.",
+        unit="bytes",
+        low=1024,
+        high=16 * 1024**2,
+        ours=True,
+        effect=Effect.RESTART,
+    )
     kafka_max_request_size: int = option(
         100 * 1024**2,
         "Maximum size of a request of a Kafka client (`socket.request.max.bytes`). The connection of a "

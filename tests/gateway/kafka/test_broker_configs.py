@@ -63,6 +63,14 @@ def test_settings_of_groups_are_those_in_effect() -> None:
     assert (config.value, config.config_source) == ("500", STATIC)
 
 
+def test_limits_of_fetches_and_share_groups_are_those_in_effect() -> None:
+    shown = described(
+        kafka_fetch_max_bytes=2048, kafka_group_share_max_size=3, kafka_group_share_max_share_sessions=4
+    )
+    names = ("fetch.max.bytes", "group.share.max.size", "group.share.max.share.sessions")
+    assert [shown[name].value for name in names] == ["2048", "3", "4"]
+
+
 def test_value_that_differs_from_the_default_of_kafka_is_static() -> None:
     shown = described(file_reserved_time=96, kafka_group_max_size=7)
     assert {
