@@ -176,6 +176,23 @@ class KafkaOptions(Options):
         ours=True,
         effect=Effect.RESTART,
     )
+    kafka_group_share_max_share_sessions: int = option(
+        2000,
+        "Maximum number of share sessions of the broker (`group.share.max.share.sessions`). A member of a "
+        "share group has one; another one is refused with SHARE_SESSION_LIMIT_REACHED.",
+        low=1,
+        high=100_000,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_group_share_max_size: int = option(
+        200,
+        "Maximum number of members of a share group (`group.share.max.size`).",
+        low=1,
+        high=1000,
+        ours=True,
+        effect=Effect.RESTART,
+    )
     kafka_offsets_retention_minutes: int = option(
         10_080,
         "Time after which offsets of a group without members are removed (`offsets.retention.minutes`).",

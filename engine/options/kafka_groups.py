@@ -4,7 +4,7 @@ A group can have values of its own (`engine.tables.kafka_group_configs`). Standa
 `ShareGroupConfig` of Apache Kafka 4.4.0.
 """
 
-from mqgateway.engine.options.option import INT_MAX, Effect, option
+from mqgateway.engine.options.option import INT_MAX, option
 from mqgateway.engine.options.option_set import Options
 
 
@@ -56,23 +56,6 @@ class KafkaGroupOptions(Options):
         low=1,
         high=INT_MAX,
         ours=True,
-    )
-    kafka_group_share_max_share_sessions: int = option(
-        2000,
-        "Maximum number of share sessions of the broker (`group.share.max.share.sessions`). A member of a "
-        "share group has one; another one is refused with SHARE_SESSION_LIMIT_REACHED.",
-        low=1,
-        high=100_000,
-        ours=True,
-        effect=Effect.RESTART,
-    )
-    kafka_group_share_max_size: int = option(
-        200,
-        "Maximum number of members of a share group (`group.share.max.size`).",
-        low=1,
-        high=1000,
-        ours=True,
-        effect=Effect.RESTART,
     )
     kafka_group_share_partition_max_record_locks: int = option(
         2000,
