@@ -104,8 +104,15 @@ CLASSES = (
     f"{GROUPS}.DescribeConsumerGroupTest",
     f"{GROUPS}.ListConsumerGroupTest",
     f"{GROUPS}.ResetConsumerGroupOffsetTest",
+    f"{STREAMS}.EmitOnChangeIntegrationTest",
     f"{STREAMS}.GlobalKTableIntegrationTest",
+    f"{STREAMS}.GlobalThreadShutDownOrderTest",
     f"{STREAMS}.JoinStoreIntegrationTest",
+    f"{STREAMS}.KStreamAggregationDedupIntegrationTest",
+    f"{STREAMS}.MetricsReporterIntegrationTest",
+    f"{STREAMS}.RangeQueryIntegrationTest",
+    f"{STREAMS}.StreamTableJoinIntegrationTest",
+    f"{STREAMS}.TaskMetadataIntegrationTest",
 )
 
 
