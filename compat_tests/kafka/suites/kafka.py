@@ -109,6 +109,7 @@ CLASSES = (
     f"{STREAMS}.GlobalThreadShutDownOrderTest",
     f"{STREAMS}.JoinStoreIntegrationTest",
     f"{STREAMS}.KStreamAggregationDedupIntegrationTest",
+    f"{STREAMS}.KStreamKStreamIntegrationTest",
     f"{STREAMS}.MetricsReporterIntegrationTest",
     f"{STREAMS}.RangeQueryIntegrationTest",
     f"{STREAMS}.StreamTableJoinIntegrationTest",
