@@ -80,6 +80,16 @@ class KafkaOptions(Options):
         ours=True,
         effect=Effect.RESTART,
     )
+    kafka_fetch_max_bytes: int = option(
+        16 * 1024**2,
+        "Maximum size of the records in one answer to a Kafka consumer (`fetch.max.bytes`). The first batch "
+        "is sent whole, however large.",
+        unit="bytes",
+        low=1024,
+        high=16 * 1024**2,
+        ours=True,
+        effect=Effect.RESTART,
+    )
     kafka_max_request_size: int = option(
         100 * 1024**2,
         "Maximum size of a request of a Kafka client (`socket.request.max.bytes`). The connection of a "
@@ -173,6 +183,23 @@ class KafkaOptions(Options):
         "Maximum number of members of a group (`group.max.size`).",
         low=1,
         high=INT_MAX,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_group_share_max_share_sessions: int = option(
+        2000,
+        "Maximum number of share sessions of the broker (`group.share.max.share.sessions`). A member of a "
+        "share group has one; another one is refused with SHARE_SESSION_LIMIT_REACHED.",
+        low=1,
+        high=100_000,
+        ours=True,
+        effect=Effect.RESTART,
+    )
+    kafka_group_share_max_size: int = option(
+        200,
+        "Maximum number of members of a share group (`group.share.max.size`).",
+        low=1,
+        high=1000,
         ours=True,
         effect=Effect.RESTART,
     )

@@ -21,13 +21,10 @@ from mqgateway.engine.tables.kafka_configs import (
 )
 from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.kafka.api.fetch import BYTES_MAX
 from mqgateway.gateway.kafka.call import KafkaCall
-from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
 from mqgateway.gateway.kafka.fetch_sessions import SESSIONS_MAX
 from mqgateway.gateway.kafka.group_settings import group_defaults
 from mqgateway.gateway.kafka.node import Node
-from mqgateway.gateway.kafka.share_partitions import settings as share_partitions
 from mqgateway.gateway.kafka.telemetry import PUSH_BYTES_MAX
 from mqgateway.gateway.kafka.transaction_coordination import txn_settings
 
@@ -213,7 +210,7 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
             options.kafka_dead_letter_topic_auto_create
         ).lower(),
         "errors.deadletterqueue.topic.name.prefix": options.kafka_dead_letter_topic_prefix,
-        "fetch.max.bytes": BYTES_MAX,
+        "fetch.max.bytes": options.kafka_fetch_max_bytes,
         "group.consumer.max.size": options.kafka_group_max_size,
         "group.consumer.migration.policy": "disabled",
         "group.coordinator.rebalance.protocols": "classic,consumer",
@@ -221,8 +218,8 @@ def broker_values(operations: Operations, node: Node, call: KafkaCall) -> dict[s
         "group.max.session.timeout.ms": options.kafka_group_max_session_timeout_millis,
         "group.max.size": options.kafka_group_max_size,
         "group.min.session.timeout.ms": options.kafka_group_min_session_timeout_millis,
-        "group.share.max.share.sessions": share_partitions.SESSIONS_MAX,
-        "group.share.max.size": GroupSettings().share_max_size,
+        "group.share.max.share.sessions": options.kafka_group_share_max_share_sessions,
+        "group.share.max.size": options.kafka_group_share_max_size,
         "listeners": node.listener,
         "log.cleaner.dedupe.buffer.size": store.max_offset_map_size,
         "log.cleaner.enable": str(store.enable_compaction).lower(),

@@ -27,6 +27,7 @@ def group_settings(options: BrokerOptions) -> GroupSettings:
         max_session_timeout=options.kafka_group_max_session_timeout_millis,
         initial_rebalance_delay=options.kafka_group_initial_rebalance_delay_millis,
         max_size=options.kafka_group_max_size,
+        share_max_size=options.kafka_group_share_max_size,
         offset_metadata_max=options.kafka_offset_metadata_max_bytes,
         offsets_retention=options.kafka_offsets_retention_minutes * MINUTE,
     )

@@ -32,6 +32,8 @@ from mqgateway.gateway.kafka.topics import INTERNAL, Topics, name_problem, store
 
 log = logging.getLogger(__name__)
 
+CLUSTER_METADATA: Final = "__cluster_metadata"
+"""Topic of Kafka's controllers, which no client may make."""
 COORDINATOR_PARTITIONS: Final = 1
 COORDINATOR_CONFIGS: Final = {"cleanup.policy": "compact"}
 """Settings of a coordinator's topic, as Apache Kafka has them: the coordinator removes its records, not their
@@ -68,6 +70,9 @@ class Creation:
         problem = name_problem(name)
         if problem is not None:
             raise CreationRejected(ErrorCode.INVALID_TOPIC_EXCEPTION, problem)
+        if name == CLUSTER_METADATA:
+            text = f"Creation of internal topic {name} is prohibited."
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         peers = self._operations.peers
         if peers is not None and not peers.is_complete:
             text = "The topics of other broker groups are not known yet (kafkaClusterGroups)."
@@ -123,7 +128,7 @@ class Creation:
         While another group makes it, it has no leader.
         """
         options = self._operations.options
-        if not options.auto_create_topic_enable:
+        if not options.auto_create_topic_enable or name == CLUSTER_METADATA:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         partitions, configs = options.kafka_num_partitions, {}
         if name in INTERNAL:

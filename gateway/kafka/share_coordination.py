@@ -64,6 +64,7 @@ class ShareCoordination:
             else records,
             self,
             retention=log_retention(operations),
+            max_sessions=operations.options.kafka_group_share_max_share_sessions,
         )
         self._coordinated = Coordinated(operations, self.table)
         coordinator.shares.attach(self)

@@ -1,4 +1,4 @@
-"""Kafka's own integration tests of clients, commands and requests, from its published test jars.
+"""Kafka's own integration tests of clients, commands, requests and Streams, from its published test jars.
 
 Classes of ours take the place of those that start Kafka's servers (`frameworks/tests`); its tests start
 and stop servers of this project, in memory, in one process (`servers`). Tests that look into Kafka's servers
@@ -26,24 +26,31 @@ CLIENTS, CONSUMER = "org.apache.kafka.clients", "org.apache.kafka.clients.consum
 TOOLS = "org.apache.kafka.tools"
 GROUPS = f"{TOOLS}.consumer.group"
 SERVER = "kafka.server"
+STREAMS = "org.apache.kafka.streams.integration"
 CLASSES = (
+    f"{SERVER}.AddPartitionsToTxnRequestServerTest",
     f"{SERVER}.ApiVersionsRequestTest",
     f"{SERVER}.ConsumerGroupDescribeRequestTest",
     f"{SERVER}.ConsumerGroupHeartbeatRequestTest",
     f"{SERVER}.ConsumerProtocolMigrationTest",
+    f"{SERVER}.CreateTopicsRequestTest",
     f"{SERVER}.DeleteGroupsRequestTest",
     f"{SERVER}.DeleteRecordsRequestTest",
     f"{SERVER}.DescribeGroupsRequestTest",
     f"{SERVER}.DescribeQuorumRequestTest",
     f"{SERVER}.EdgeCaseRequestTest",
+    f"{SERVER}.FetchRequestMaxBytesTest",
+    f"{SERVER}.FetchRequestTest",
     f"{SERVER}.HeartbeatRequestTest",
     f"{SERVER}.JoinGroupRequestTest",
     f"{SERVER}.LeaveGroupRequestTest",
     f"{SERVER}.ListGroupsRequestTest",
+    f"{SERVER}.ListOffsetsRequestTest",
     f"{SERVER}.LogOffsetTest",
     f"{SERVER}.OffsetCommitRequestTest",
     f"{SERVER}.OffsetDeleteRequestTest",
     f"{SERVER}.OffsetFetchRequestTest",
+    f"{SERVER}.OffsetsForLeaderEpochRequestTest",
     f"{SERVER}.ProduceRequestTest",
     f"{SERVER}.ShareFetchAcknowledgeRequestTest",
     f"{SERVER}.ShareGroupDescribeRequestTest",
@@ -51,6 +58,7 @@ CLASSES = (
     f"{SERVER}.SyncGroupRequestTest",
     f"{SERVER}.TxnOffsetCommitRequestTest",
     f"{SERVER}.WriteTxnMarkersRequestTest",
+    "kafka.api.TransactionsTest",
     f"{CLIENTS}.ClientRebootstrapTest",
     f"{CLIENTS}.TransactionsExpirationTest",
     f"{CLIENTS}.TransactionsWithMaxInFlightOneTest",
@@ -71,17 +79,21 @@ CLASSES = (
     f"{CONSUMER}.PlaintextConsumerPollTest",
     f"{CONSUMER}.PlaintextConsumerSubscriptionTest",
     f"{CONSUMER}.PlaintextConsumerTest",
+    f"{CONSUMER}.ShareConsumerTest",
     f"{CLIENTS}.producer.ProducerCompressionTest",
     f"{CLIENTS}.producer.ProducerFailureHandlingTest",
     f"{CLIENTS}.producer.ProducerIdExpirationTest",
     f"{CLIENTS}.producer.ProducerIntegrationTest",
     f"{CLIENTS}.producer.ProducerSendWhileDeletionTest",
+    f"{TOOLS}.AclCommandTest",
     f"{TOOLS}.BrokerApiVersionsCommandTest",
     f"{TOOLS}.ClusterToolTest",
     f"{TOOLS}.ConfigCommandIntegrationTest",
     f"{TOOLS}.DeleteRecordsCommandTest",
     f"{TOOLS}.FeatureCommandTest",
     f"{TOOLS}.GetOffsetShellTest",
+    f"{TOOLS}.GroupsCommandTest",
+    f"{TOOLS}.LeaderElectionCommandTest",
     f"{TOOLS}.LogDirsCommandTest",
     f"{TOOLS}.MetadataQuorumCommandTest",
     f"{TOOLS}.TopicCommandTest",
@@ -89,8 +101,19 @@ CLASSES = (
     f"{TOOLS}.consumer.ConsoleConsumerTest",
     f"{GROUPS}.DeleteConsumerGroupsTest",
     f"{GROUPS}.DeleteOffsetsConsumerGroupCommandIntegrationTest",
+    f"{GROUPS}.DescribeConsumerGroupTest",
     f"{GROUPS}.ListConsumerGroupTest",
     f"{GROUPS}.ResetConsumerGroupOffsetTest",
+    f"{STREAMS}.EmitOnChangeIntegrationTest",
+    f"{STREAMS}.GlobalKTableIntegrationTest",
+    f"{STREAMS}.GlobalThreadShutDownOrderTest",
+    f"{STREAMS}.JoinStoreIntegrationTest",
+    f"{STREAMS}.KStreamAggregationDedupIntegrationTest",
+    f"{STREAMS}.KStreamKStreamIntegrationTest",
+    f"{STREAMS}.MetricsReporterIntegrationTest",
+    f"{STREAMS}.RangeQueryIntegrationTest",
+    f"{STREAMS}.StreamTableJoinIntegrationTest",
+    f"{STREAMS}.TaskMetadataIntegrationTest",
 )
 
 

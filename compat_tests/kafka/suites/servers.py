@@ -18,6 +18,7 @@ SETTINGS = {
     "broker.rack": "kafkaRack",
     "client.telemetry": "kafkaClientTelemetry",
     "connections.max.idle.ms": "kafkaConnectionsMaxIdleMillis",
+    "fetch.max.bytes": "kafkaFetchMaxBytes",
     "group.consumer.assignment.interval.ms": "kafkaGroupConsumerAssignmentIntervalMillis",
     "group.consumer.heartbeat.interval.ms": "kafkaGroupConsumerHeartbeatIntervalMillis",
     "group.consumer.session.timeout.ms": "kafkaGroupConsumerSessionTimeoutMillis",
@@ -28,6 +29,8 @@ SETTINGS = {
     "group.share.assignment.interval.ms": "kafkaGroupShareAssignmentIntervalMillis",
     "group.share.delivery.count.limit": "kafkaGroupShareDeliveryCountLimit",
     "group.share.heartbeat.interval.ms": "kafkaGroupShareHeartbeatIntervalMillis",
+    "group.share.max.share.sessions": "kafkaGroupShareMaxShareSessions",
+    "group.share.max.size": "kafkaGroupShareMaxSize",
     "group.share.partition.max.record.locks": "kafkaGroupSharePartitionMaxRecordLocks",
     "group.share.record.lock.duration.ms": "kafkaGroupShareRecordLockDurationMillis",
     "group.share.session.timeout.ms": "kafkaGroupShareSessionTimeoutMillis",
@@ -49,6 +52,8 @@ SETTINGS = {
     "transactional.id.expiration.ms": "kafkaTransactionalIdExpirationMillis",
 }
 """Settings of Kafka that have a counterpart."""
+LIMITS = {"fetch.max.bytes": (1024, 16 * 1024**2), "group.min.session.timeout.ms": (1, 2**31 - 1)}
+"""Settings for which this server takes fewer values than Kafka: the least and the greatest."""
 
 
 class Needed(Exception):
@@ -84,6 +89,9 @@ def started(settings: dict[str, str]) -> Server:
         raise Needed("users without authentication")
     if "metric.reporters" in settings:  # by which Kafka's servers receive the metrics of clients
         settings["client.telemetry"] = "true"
+    for name, (low, high) in LIMITS.items():  # tests that want no limit set Kafka's least or greatest number
+        if name in settings:
+            settings[name] = str(min(max(int(settings[name]), low), high))
     known: dict[str, Any] = {SETTINGS[name]: value for name, value in settings.items() if name in SETTINGS}
     return Server(kafkaNodeId=0, **known).start()
 

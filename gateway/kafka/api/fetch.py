@@ -52,8 +52,6 @@ from mqgateway.gateway.kafka.topics import Admitted, Topic, Topics
 
 SESSION_SINCE: Final = 7
 READ_COMMITTED: Final = 1
-BYTES_MAX: Final = 16 * 1024 * 1024
-"""Bytes of one answer; a client that wants more asks again."""
 WAIT_MAX: Final = 2**31 - 1
 
 Data = tuple[Key, PartitionData]
@@ -66,6 +64,7 @@ class Fetch:
         self, operations: Operations, topics: Topics, cluster: ClusterView, quotas: QuotaEnforcement
     ) -> None:
         self._quotas = quotas
+        self._max_bytes = operations.options.kafka_fetch_max_bytes
         self._batches = operations.batches
         self._replicas = operations.replicas
         self._cluster = cluster
@@ -115,7 +114,7 @@ class Fetch:
             yield
         if permit is None or not sorted_out.positions:
             return (yield from self._answer(call, sorted_out, ()))
-        min_bytes, max_bytes = max(0, request.min_bytes), min(max(1, request.max_bytes), BYTES_MAX)
+        min_bytes, max_bytes = max(0, request.min_bytes), min(max(1, request.max_bytes), self._max_bytes)
         if self._quotas.is_on:
             max_bytes = self._quotas.fetch_limit(call, max_bytes)
             min_bytes = min(min_bytes, max_bytes)

@@ -13,7 +13,6 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.share_partitions.settings import (
     ALL_SESSION_PARTITIONS_MAX,
     SESSION_PARTITIONS_MAX,
-    SESSIONS_MAX,
 )
 
 OPENING_EPOCH: Final = 0
@@ -62,9 +61,10 @@ class ShareSessionError(Exception):
 
 
 class ShareSessions:
-    """The share sessions of one broker, within limits."""
+    """The share sessions of one broker, `limit` at most."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
         self._sessions: dict[MemberKey, ShareSession] = {}
         self._by_connection: dict[object, set[MemberKey]] = {}
         self._partitions = 0
@@ -87,7 +87,7 @@ class ShareSessions:
         self.remove(key)
         session = ShareSession(key, connection)
         session.partitions = dict.fromkeys(partitions)
-        if len(self._sessions) >= SESSIONS_MAX or self._is_too_large(session):
+        if len(self._sessions) >= self._limit or self._is_too_large(session):
             raise ShareSessionError(ErrorCode.SHARE_SESSION_LIMIT_REACHED)
         self._sessions[key] = session
         self._by_connection.setdefault(connection, set()).add(key)

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Final
 
-SESSIONS_MAX: Final = 2000
-"""Share sessions of a broker (`group.share.max.share.sessions`)."""
 SESSION_PARTITIONS_MAX: Final = 2000
 """Partitions of one session: a request looks at all of them at once."""
 ALL_SESSION_PARTITIONS_MAX: Final = 200_000

@@ -97,13 +97,21 @@ class ShareEntry:
 
 
 class ShareTable:
-    """The share partitions. `retention` returns for how long the log keeps its records, ms."""
+    """The share partitions, and `max_sessions` share sessions at most.
+
+    `retention` returns for how long the log keeps its records, ms.
+    """
 
     def __init__(
-        self, clock: Clock, records: RecordsLog, source: ShareGroupSource, retention: Callable[[], int]
+        self,
+        clock: Clock,
+        records: RecordsLog,
+        source: ShareGroupSource,
+        retention: Callable[[], int],
+        max_sessions: int,
     ) -> None:
         self.is_loaded = False
-        self.sessions = ShareSessions()
+        self.sessions = ShareSessions(max_sessions)
         self.waiters = ShareWaiters()
         self._clock = clock
         self._source = source

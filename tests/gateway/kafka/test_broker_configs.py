@@ -71,6 +71,14 @@ def test_rack_and_selector_of_replicas_are_shown() -> None:
     assert (shown["broker.rack"].value, shown["replica.selector.class"].value) == ("r", RACK_AWARE_SELECTOR)
 
 
+def test_limits_of_fetches_and_share_groups_are_those_in_effect() -> None:
+    shown = described(
+        kafka_fetch_max_bytes=2048, kafka_group_share_max_size=3, kafka_group_share_max_share_sessions=4
+    )
+    names = ("fetch.max.bytes", "group.share.max.size", "group.share.max.share.sessions")
+    assert [shown[name].value for name in names] == ["2048", "3", "4"]
+
+
 def test_value_that_differs_from_the_default_of_kafka_is_static() -> None:
     shown = described(file_reserved_time=96, kafka_group_max_size=7)
     assert {

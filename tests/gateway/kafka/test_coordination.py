@@ -90,7 +90,12 @@ def test_defaults_of_groups_are_those_of_the_coordinator() -> None:
 
 
 def test_settings_of_groups_are_obeyed() -> None:
-    options = {"kafka_group_min_session_timeout_millis": 20_000, "kafka_offset_metadata_max_bytes": 3}
+    options = {
+        "kafka_group_min_session_timeout_millis": 20_000,
+        "kafka_group_share_max_size": 2,
+        "kafka_offset_metadata_max_bytes": 3,
+    }
     kafka = KafkaBroker(options=options)
+    assert group_settings(kafka.operations.options).share_max_size == 2
     assert kafka.ask(join_request(), 3).error_code == E.INVALID_SESSION_TIMEOUT
     assert commit(kafka) == [E.OFFSET_METADATA_TOO_LARGE, E.NONE, E.OFFSET_METADATA_TOO_LARGE]

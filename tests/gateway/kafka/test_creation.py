@@ -36,6 +36,8 @@ def test_topic_of_a_coordinator_is_made_as_the_coordinator_makes_it() -> None:
 def test_a_topic_that_cannot_be_made_gives_the_reason() -> None:
     with kafka_scene() as scene:
         assert made(scene, "a b") is ErrorCode.INVALID_TOPIC_EXCEPTION
+    with kafka_scene() as scene:
+        assert made(scene, "__cluster_metadata") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     with kafka_scene(auto_create_topic_enable=False) as scene:
         assert made(scene, "a") is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     with kafka_scene(**ACCESS) as scene:

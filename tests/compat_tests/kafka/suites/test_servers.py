@@ -21,6 +21,13 @@ def test_server_is_started_killed_restarted_and_stopped() -> None:
         servers.answer("stop", number)
 
 
+def test_values_without_limit_become_those_of_the_server() -> None:
+    servers = Servers()
+    settings = ("fetch.max.bytes=2147483647", "group.min.session.timeout.ms=0")
+    number, _ = servers.answer("start", *settings, "security.protocol=PLAINTEXT").split()
+    assert servers.answer("stop", number) == "done"
+
+
 def test_protocol_that_is_lacking_is_named() -> None:
     with pytest.raises(Needed, match="SSL"):
         Servers().answer("start", "security.protocol=SSL")

@@ -77,6 +77,15 @@ def test_limits_of_bytes_apply_after_the_first_batch() -> None:
         assert found == {1: 2, 0: 1}
 
 
+def test_answer_is_limited_by_the_broker_too() -> None:
+    with kafka_scene(kafka_fetch_max_bytes=6000) as scene:
+        client = scene.client()
+        create(client, "a")
+        filled(scene, client, 2)
+        offsets = [offset for offset, _ in values_in(fetched(client, fetch_request("a", 0)))]
+        assert offsets == [0, 1]
+
+
 @pytest.mark.parametrize("offset", [-1, 5, 100])
 def test_an_offset_out_of_range_is_an_error_at_once(offset: int) -> None:
     with kafka_scene() as scene:

@@ -259,3 +259,12 @@ def test_forgotten_partitions_are_not_fetched() -> None:
         fill(scene, client, 2, partition=1)
         answer = client.ask(share_fetch(topic_id, 2))
         assert (only(answer).partition_index, acquired(answer)) == (1, [(0, 1, 1)])
+
+
+def test_sessions_above_the_limit_of_the_broker_are_refused() -> None:
+    with kafka_scene(kafka_group_share_max_share_sessions=1) as scene:
+        client = scene.client()
+        topic_id = create(client, "a")
+        assert client.ask(share_fetch(topic_id)).error_code == ErrorCode.NONE
+        other = scene.client().ask(share_fetch(topic_id, member="n"))
+        assert other.error_code == ErrorCode.SHARE_SESSION_LIMIT_REACHED

@@ -75,6 +75,7 @@ def test_only_checked_topics_are_not_created() -> None:
 WRONG = {
     "name": (CreatableTopic("a b", 1, 1), ErrorCode.INVALID_TOPIC_EXCEPTION),
     "long name": (CreatableTopic("a" * 200, 1, 1), ErrorCode.INVALID_TOPIC_EXCEPTION),
+    "topic of controllers": (CreatableTopic("__cluster_metadata", 1, 1), ErrorCode.INVALID_REQUEST),
     "colliding name": (CreatableTopic("there_is", 1, 1), ErrorCode.INVALID_TOPIC_EXCEPTION),
     "existing name": (CreatableTopic("there.is", 1, 1), ErrorCode.TOPIC_ALREADY_EXISTS),
     "no partitions": (CreatableTopic("a", 0, 1), ErrorCode.INVALID_PARTITIONS),

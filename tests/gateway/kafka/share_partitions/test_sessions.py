@@ -22,7 +22,7 @@ def places(*numbers: int) -> list[TopicPartitionId]:
 
 
 def test_epochs_follow_one_another() -> None:
-    sessions = ShareSessions()
+    sessions = ShareSessions(limit=2000)
     session = sessions.open(KEY, "c", places(0))
     assert sessions.next(KEY, 1) is session
     assert session.epoch == 2
@@ -35,12 +35,12 @@ def test_epochs_follow_one_another() -> None:
 
 def test_unknown_session_is_an_error() -> None:
     with pytest.raises(ShareSessionError) as caught:
-        ShareSessions().next(KEY, 1)
+        ShareSessions(limit=2000).next(KEY, 1)
     assert caught.value.code == ErrorCode.SHARE_SESSION_NOT_FOUND
 
 
 def test_partitions_are_added_and_removed_and_take_turns() -> None:
-    sessions = ShareSessions()
+    sessions = ShareSessions(limit=2000)
     session = sessions.open(KEY, "c", places(0, 1))
     sessions.change(session, places(2, 3), places(1, 9))
     assert session.rotated(0) == places(0, 2, 3)
@@ -50,7 +50,7 @@ def test_partitions_are_added_and_removed_and_take_turns() -> None:
 
 
 def test_sessions_of_a_connection_are_known_until_they_end() -> None:
-    sessions = ShareSessions()
+    sessions = ShareSessions(limit=2000)
     other = MemberKey("g", "n")
     sessions.open(KEY, "c", places(0))
     sessions.open(other, "c", places(0))
@@ -64,10 +64,9 @@ def test_sessions_of_a_connection_are_known_until_they_end() -> None:
 
 
 def test_sessions_and_their_partitions_are_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SESSIONS_MAX", 2)
     monkeypatch.setattr(module, "SESSION_PARTITIONS_MAX", 3)
     monkeypatch.setattr(module, "ALL_SESSION_PARTITIONS_MAX", 4)
-    sessions = ShareSessions()
+    sessions = ShareSessions(limit=2)
 
     def code(key: MemberKey, *numbers: int) -> ErrorCode:
         try:

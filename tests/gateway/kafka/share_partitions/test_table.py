@@ -68,7 +68,7 @@ class Scene:
 
     def started(self) -> ShareTable:
         """Return a table that has read the log."""
-        table = ShareTable(self.clock, self.log, self.source, lambda: DAY)
+        table = ShareTable(self.clock, self.log, self.source, lambda: DAY, max_sessions=2000)
         assert not any(table.load())
         return table
 

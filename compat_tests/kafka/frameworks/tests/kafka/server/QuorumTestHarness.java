@@ -6,14 +6,17 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.Properties;
 import java.util.TreeMap;
+import java.util.stream.Stream;
 import kafka.utils.Logging;
 import kafka.utils.TestInfoUtils;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AdminClientConfig;
 import org.apache.kafka.clients.consumer.GroupProtocol;
+import org.apache.kafka.common.config.TopicConfig;
 import org.apache.kafka.common.security.auth.SecurityProtocol;
 import org.apache.kafka.common.test.junit.BrokerView;
 import org.apache.kafka.common.test.junit.ControllerView;
+import org.apache.kafka.common.test.junit.OneReplica;
 import org.apache.kafka.common.test.junit.Servers;
 import org.apache.kafka.common.utils.Time;
 import org.apache.kafka.server.common.MetadataVersion;
@@ -24,6 +27,7 @@ import org.junit.jupiter.api.extension.ExtendWith;
 import org.junit.jupiter.api.extension.ExtensionContext;
 import org.junit.jupiter.api.extension.LifecycleMethodExecutionExceptionHandler;
 import org.junit.jupiter.api.extension.TestExecutionExceptionHandler;
+import org.junit.jupiter.params.provider.Arguments;
 import org.mockito.Mockito;
 import org.opentest4j.TestAbortedException;
 import org.slf4j.LoggerFactory;
@@ -38,6 +42,10 @@ import scala.jdk.javaapi.CollectionConverters;
  */
 @ExtendWith(QuorumTestHarness.Aborted.class)
 public abstract class QuorumTestHarness implements Logging {
+    static {
+        OneReplica.install();
+    }
+
     private final Logger logger = Logger$.MODULE$.apply(LoggerFactory.getLogger(getClass()));
     private String logIdent;
     private TestInfo testInfo;
@@ -59,6 +67,21 @@ public abstract class QuorumTestHarness implements Logging {
                 throws Throwable {
             handleTestExecutionException(context, error);
         }
+    }
+
+    /** Returns the protocols of groups with which tests run that name this method. */
+    public static Stream<Arguments> getTestGroupProtocolParametersAll() {
+        return Stream.of(Arguments.of("classic"), Arguments.of("consumer"));
+    }
+
+    /** Returns the protocol of tests for classic groups. */
+    public static Stream<Arguments> getTestGroupProtocolParametersClassicGroupProtocolOnly() {
+        return Stream.of(Arguments.of("classic"));
+    }
+
+    /** Returns the protocol of tests for consumer groups. */
+    public static Stream<Arguments> getTestGroupProtocolParametersConsumerGroupProtocolOnly() {
+        return Stream.of(Arguments.of("consumer"));
     }
 
     @BeforeEach
@@ -93,12 +116,8 @@ public abstract class QuorumTestHarness implements Logging {
     private Object start(KafkaConfig config) {
         if (server == null) {
             Map<String, String> settings = new TreeMap<>();
-            config.originals().forEach((name, value) -> {
-                String text = String.valueOf(value);
-                if (text.chars().noneMatch(Character::isISOControl)) {
-                    settings.put(name, text);
-                }
-            });
+            config.originals().forEach((name, value) -> settings.put(name, String.valueOf(value)));
+            settings.replace(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
             settings.put("security.protocol", config.interBrokerSecurityProtocol().name);
             server = Servers.shared().start(settings);
         }

@@ -9,16 +9,17 @@ import java.util.function.Function;
 import java.util.function.IntSupplier;
 import java.util.function.Supplier;
 import kafka.network.SocketServer;
-import kafka.server.KafkaBroker;
+import kafka.server.BrokerServer;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.TopicDescription;
+import org.apache.kafka.common.Node;
 import org.apache.kafka.common.errors.InvalidTopicException;
 import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
 import org.apache.kafka.coordinator.group.GroupCoordinator;
 import org.apache.kafka.metadata.BrokerState;
+import org.apache.kafka.metadata.KRaftMetadataCache;
 import org.apache.kafka.metadata.LeaderAndIsr;
-import org.apache.kafka.metadata.MetadataCache;
 import org.mockito.Mockito;
 import org.mockito.stubbing.Answer;
 import org.opentest4j.TestAbortedException;
@@ -51,7 +52,7 @@ public final class BrokerView {
     }
 
     /** Returns the broker with this port; `needed` makes the exception for what it lacks. */
-    public static KafkaBroker of(
+    public static BrokerServer of(
             Supplier<Admin> admin,
             IntSupplier port,
             Function<String, TestAbortedException> needed,
@@ -60,7 +61,7 @@ public final class BrokerView {
     }
 
     /** Returns the configuration that a broker of Kafka's would have with these settings. */
-    static KafkaConfig config(Map<String, String> settings) {
+    public static KafkaConfig config(Map<String, String> settings) {
         Properties all = new Properties();
         all.putAll(settings);
         all.put("process.roles", "broker");
@@ -76,8 +77,8 @@ public final class BrokerView {
         return KafkaConfig.fromProps(all);
     }
 
-    private KafkaBroker broker(KafkaConfig config) {
-        KafkaBroker broker = Mockito.mock(KafkaBroker.class, others);
+    private BrokerServer broker(KafkaConfig config) {
+        BrokerServer broker = Mockito.mock(BrokerServer.class, others);
         Mockito.doReturn(metadata()).when(broker).metadataCache();
         Mockito.doReturn(config).when(broker).config();
         Mockito.doReturn(sockets()).when(broker).socketServer();
@@ -87,14 +88,16 @@ public final class BrokerView {
         return broker;
     }
 
-    private MetadataCache metadata() {
-        MetadataCache cache = Mockito.mock(MetadataCache.class, others);
+    private KRaftMetadataCache metadata() {
+        KRaftMetadataCache cache = Mockito.mock(KRaftMetadataCache.class, others);
         Mockito.doAnswer(call -> described(call.getArgument(0)).map(topic -> topic.partitions().size()))
             .when(cache).numPartitions(Mockito.anyString());
         Mockito.doAnswer(call -> described(call.getArgument(0)).map(topic -> new LeaderAndIsr(0, List.of(0))))
             .when(cache).getLeaderAndIsr(Mockito.anyString(), Mockito.anyInt());
         Mockito.doAnswer(call -> described(call.getArgument(0)).isPresent())
             .when(cache).contains(Mockito.anyString());
+        Mockito.doAnswer(call -> List.of(new Node(0, "127.0.0.1", port.getAsInt())))
+            .when(cache).getAliveBrokerNodes(Mockito.any());
         return cache;
     }
 

@@ -7,6 +7,8 @@ import java.io.InputStreamReader;
 import java.io.OutputStreamWriter;
 import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import org.opentest4j.TestAbortedException;
 
@@ -39,15 +41,18 @@ public final class Servers {
         return shared;
     }
 
-    /** Starts a server with settings of Kafka; returns its number and its address. */
+    /**
+     * Starts a server with settings of Kafka; returns its number and its address. Settings with control
+     * characters are left out, as they do not fit into a line.
+     */
     public String[] start(Map<String, String> settings) {
-        String[] words = new String[settings.size() + 1];
-        words[0] = "start";
-        int index = 1;
-        for (Map.Entry<String, String> setting : settings.entrySet()) {
-            words[index++] = setting.getKey() + "=" + setting.getValue();
-        }
-        return call(words).split(" ");
+        List<String> words = new ArrayList<>(List.of("start"));
+        settings.forEach((name, value) -> {
+            if (value.chars().noneMatch(Character::isISOControl)) {
+                words.add(name + "=" + value);
+            }
+        });
+        return call(words.toArray(new String[0])).split(" ");
     }
 
     /** Returns the answer to a request; what the server lacks aborts the test. */
