@@ -140,9 +140,8 @@ mqgateway topic create TopicTest -c DefaultCluster -r 4 -w 4
 mqgateway topic create Orders -c DefaultCluster -r 1 -w 1
 mqgateway group create billing -c DefaultCluster
 mqgateway send Orders book --tags TagA --keys order-1
-mqgateway send TopicTest first second third fourth --tags TagA
+mqgateway send TopicTest first --tags TagA
 """
-"""A message in each of the four queues: one process sends to them in turn."""
 STORED_TABLES = "until grep -q '\"Orders\"' store/config/topics.json; do sleep 0.2; done\n"
 """Tables are written some seconds after a change."""
 WAIT_FOR_PAIR = """\

@@ -114,7 +114,6 @@ def first(setup: str, *, peers: bool = True, repeat: bool = False) -> Plan:
 SECOND = Plan(
     "stage two",
     (
-        Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, UNIT_NEEDS, lane=1),
         Stage("browser", "browser", "", ("browser_tests",), (), (BROWSER,)),
         Stage(
             "compatibility",
@@ -124,8 +123,9 @@ SECOND = Plan(
             (*WORKERS, *DURATIONS),
             (PEERS, SERVERS),
         ),
-        Stage("site", "docs", lane=2),
-        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), lane=2),
+        Stage("site", "docs", lane=1),
+        Stage("all compiled", "compiled", "", COMPILED_FOLDERS, QUICK, (COMPILER, SHELLS), lane=1),
+        Stage("slow", "unit", "slow or hypothesis", ("tests",), FULL, UNIT_NEEDS, lane=1),
     ),
 )
 """Stage two: every other test that takes minutes at most."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,14 @@ class World(Brokers):
         return talker
 
     def settle(self, seconds: float = 0.2) -> None:
-        self.loop._hear_threads()
+        """Wait for the parent's threads, then let that much simulated time pass."""
+        deadline = time.monotonic() + 60
+        for threads in self.service._threads:
+            ended: list[None] = []
+            threads.settle().addCallback(ended.append)
+            while not ended:
+                assert time.monotonic() < deadline
+                self.loop._hear_threads()
         self.loop.settle(seconds)
 
     def answer(self, action: str, name: str = "n-2") -> RemotingCommand:
