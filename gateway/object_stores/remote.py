@@ -197,13 +197,16 @@ def _too_short(name: str, start: int, length: int, size: int) -> CorruptFile:
 
 def _is_cut(error: Exception) -> bool:
     """Return True if an answer began and its body ended early."""
-    return "body" in str(error)
+    return "response body error" in str(error)
 
 
 def _is_beyond(error: Exception) -> bool:
-    """Return True if a range begins after the end of its object."""
+    """Return True if a range begins after the end of its object.
+
+    Names of objects and durations are in the text too: digits or a word alone decide nothing.
+    """
     text = str(error)
-    return "416" in text or "InvalidRange" in text or "range" in text
+    return any(sign in text for sign in ("status code: 416", "InvalidRange", "Wanted range"))
 
 
 def _first_line(error: Exception) -> str:

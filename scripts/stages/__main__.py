@@ -26,7 +26,7 @@ def parser() -> argparse.ArgumentParser:
     """Return the options of `scripts/test`."""
     made = argparse.ArgumentParser(
         prog="scripts/test",
-        description="Run the tests. Without an option: stage one, some nine minutes on two cores.",
+        description="Run the tests. Without an option: stage one, seven to nine minutes on two cores.",
     )
     which = made.add_mutually_exclusive_group()
     which.add_argument(

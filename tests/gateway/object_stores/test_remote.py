@@ -193,6 +193,21 @@ def test_refusal_names_what_to_do(store: ObjectStore, proxy: FaultProxy, code: s
             use()
 
 
+def test_refused_read_asks_for_no_size(store: ObjectStore, proxy: FaultProxy) -> None:
+    """The name has the words of an answer about ranges."""
+    store.create("ranges/416", b"1")
+    methods: list[str] = []
+
+    def refuse(method: str, path: str) -> bytes:
+        methods.append(method)
+        return b"<?xml version='1.0'?><Error><Code>AccessDenied</Code><Message>no</Message></Error>"
+
+    proxy.fault = refuse
+    with pytest.raises(ObjectStoreUnavailable, match="AccessDenied"):
+        store.get_range("ranges/416", 0, 1)
+    assert methods == ["GET"]
+
+
 def test_missing_bucket_is_no_missing_object(proxy: FaultProxy, server: str) -> None:
     store = open_object_store(url_of(proxy, "gone"))
     make_bucket(server, "gone")
