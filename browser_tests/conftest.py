@@ -85,6 +85,15 @@ class Visitor:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
         self.page.on("request", self._asked)
 
+    def first_paint(self) -> float:
+        """Reload the page; return the ms until something was painted."""
+        self.page.reload()
+        self.page.wait_for_selector("nav")
+        # The browser reports a paint some frames after the element is there.
+        painted = "() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+        millis: float = self.page.wait_for_function(painted).json_value()
+        return millis
+
     def _asked(self, request: Request) -> None:
         if not request.url.startswith(("http://127.0.0.1:", "blob:", "data:")):
             self.complaints.append(f"a request left the host: {request.url}")
