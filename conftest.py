@@ -1,8 +1,12 @@
-"""Hooks for all tests: in continuous integration (`CI=true`) no skipped test counts as passed."""
+"""Hooks for all tests: in continuous integration (`CI=true`) no skipped test counts as passed.
+
+A failure because of a program's exit code is reported with what the program wrote to stderr.
+"""
 
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Generator
 from typing import Any
 
@@ -20,10 +24,17 @@ def _refuse_skip(report: Any, what: str) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
-    """Turn a skip, or an expected failure, into a failure."""
+    """Turn a skip, or an expected failure, into a failure; add what a failed program wrote to stderr."""
     report = yield
     _refuse_skip(report, item.nodeid)
+    failure = call.excinfo.value if call.excinfo is not None else None
+    if isinstance(failure, (subprocess.CalledProcessError, subprocess.TimeoutExpired)) and failure.stderr:
+        report.sections.append(("stderr of the program", _text(failure.stderr)))
     return report
+
+
+def _text(output: bytes | str) -> str:
+    return output if isinstance(output, str) else output.decode(errors="replace")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -10,10 +10,16 @@ from __future__ import annotations
 import json
 import sys
 import threading
+import time
 from typing import Any
 
-from rocketmq.client import Message, Producer, PushConsumer, RecvMessage
+from rocketmq.client import Message, Producer, PushConsumer, RecvMessage, SendResult
+from rocketmq.exceptions import ProducerException
 from rocketmq.ffi import MessageModel, _CConsumeStatus
+
+NO_ROUTE = "No route info of this topic"
+ROUTE_SECONDS = 40
+"""Time for the route of a new topic, in seconds."""
 
 _lock = threading.Lock()
 
@@ -34,10 +40,24 @@ def send(namesrv: str, topic: str, wanted: list[dict[str, Any]]) -> None:
         message.set_body(one["body"])
         message.set_tags(one.get("tag", "A"))
         message.set_keys("key")
-        shard = one.get("shard")
-        result = producer.send_sync(message) if shard is None else producer.send_orderly(message, shard)
+        result = send_once_routed(producer, message, one.get("shard"))
         report({"status": result.status.name, "id": result.msg_id, "offset": result.offset})
     producer.shutdown()
+
+
+def send_once_routed(producer: Producer, message: Message, shard: int | None) -> SendResult:
+    """Send a message; repeat a send that stored nothing because the client had no route yet.
+
+    The client fails at once if the name server has not answered within its 3 s.
+    """
+    end = time.monotonic() + ROUTE_SECONDS
+    while True:
+        try:
+            return producer.send_sync(message) if shard is None else producer.send_orderly(message, shard)
+        except ProducerException as error:
+            if NO_ROUTE not in str(error) or time.monotonic() > end:
+                raise
+        time.sleep(0.1)
 
 
 def consume(options: dict[str, Any]) -> None:
