@@ -1,18 +1,18 @@
 """Requests of whole tables: 21 topics, 201 consumer groups, 45 delay offsets.
 
 Topics and groups are sent by page to clients that send a field of a page; clients before 5.5 send none and
-receive the whole table. The fields of a signature do not count, nor does `LAGS_FIELD`. RocketMQ:
-`AdminBrokerProcessor`.
+receive the whole table. The fields of a signature do not count, nor do `LAGS_FIELD` and `FIGURES_FIELD`.
+RocketMQ: `AdminBrokerProcessor`.
 """
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.data_version import DataVersion
-from mqgateway.gateway.broker.admin import progress, tables
+from mqgateway.gateway.broker.admin import progress, tables, topics
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
-from mqgateway.gateway.codec.bodies.tables import LAGS_FIELD
+from mqgateway.gateway.codec.bodies.tables import FIGURES_FIELD, LAGS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.fields import Header
 from mqgateway.gateway.codec.headers import (
@@ -24,8 +24,8 @@ from mqgateway.gateway.codec.headers import (
 from mqgateway.gateway.remoting.call import Call, Reply
 
 
-def all_topics(broker: Broker, call: Call) -> Reply:
-    """21 GET_ALL_TOPIC_CONFIG."""
+def all_topics(broker: Broker, call: Call) -> Reply | Steps[Reply]:
+    """21 GET_ALL_TOPIC_CONFIG; with the topics' figures for the console of another broker."""
     header = call.header
     assert isinstance(header, GetAllTopicConfigRequestHeader)
     page = _page(broker, header.topic_seq, header.max_topic_num, header.data_version)
@@ -37,7 +37,17 @@ def all_topics(broker: Broker, call: Call) -> Reply:
         mapping_data_version=found.mapping_version.to_json(),
         deleted_topics=broker.tables.topics.ends(),
     )
-    return Reply(header=GetAllTopicConfigResponseHeader(total_topic_num=found.total), body=body.encode())
+    response = GetAllTopicConfigResponseHeader(total_topic_num=found.total)
+    if call.command.ext_fields.get(FIGURES_FIELD) == "true":
+        return _with_figures(broker, response, body)
+    return Reply(header=response, body=body.encode())
+
+
+def _with_figures(
+    broker: Broker, header: Header, body: TopicConfigAndMappingSerializeWrapper
+) -> Steps[Reply]:
+    body.topic_figures = yield from topics.figures(broker, list(body.topic_config_table))
+    return Reply(header=header, body=body.encode())
 
 
 def all_groups(broker: Broker, call: Call) -> Reply | Steps[Reply]:

@@ -18,6 +18,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.cluster.topic_changes import repeat_change
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.codec.bodies import MessageQueue, QueueTimeSpan, TopicOffset, TopicStatsTable
+from mqgateway.gateway.codec.bodies.tables import TopicFigures
 
 
 class TopicDescription(NamedTuple):
@@ -25,6 +26,23 @@ class TopicDescription(NamedTuple):
 
     config: TopicConfig
     mapping: TopicQueueMappingDetail | None
+
+
+def message_count(broker: Broker, name: str) -> int:
+    """Return the number of messages in the queues that a topic is configured to have."""
+    config, store = broker.tables.topics.get(name), broker.store
+    count = 0 if config is None else max(config.write_queue_nums, config.read_queue_nums)
+    return sum(store.max_offset(name, queue) - store.min_offset(name, queue) for queue in range(count))
+
+
+def figures(broker: Broker, names: Sequence[str]) -> Steps[dict[str, TopicFigures]]:
+    """Return the figures of each of these topics."""
+    found = {}
+    for part in in_parts(names):
+        for name in part:
+            found[name] = TopicFigures(message_count(broker, name), broker.stats.put_tps(name))
+        yield
+    return found
 
 
 def update_topic(broker: Broker, config: TopicConfig) -> Deferred[None]:

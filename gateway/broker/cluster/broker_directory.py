@@ -28,10 +28,10 @@ from mqgateway.gateway.codec.bodies import (
     HARuntimeInfo,
     KVTable,
     SubscriptionGroupWrapper,
-    TopicConfigSerializeWrapper,
+    TopicConfigAndMappingSerializeWrapper,
     TopicStatsTable,
 )
-from mqgateway.gateway.codec.bodies.tables import LAGS_FIELD
+from mqgateway.gateway.codec.bodies.tables import FIGURES_FIELD, LAGS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.codec.fields import Header
@@ -102,12 +102,16 @@ class BrokerDirectory:
             lambda answer: {one.key: one.value for one in load_properties(answer.body, address)}
         )
 
-    def topics(self, address: str) -> Deferred[dict[str, dict[str, Any]]]:
-        """Return the topics of a broker as JSON, by name. Fails with `RequestError`, and with `BodyError`."""
-        asked = self._query(address, RequestCode.GET_ALL_TOPIC_CONFIG)
-        return asked.addCallback(
-            lambda answer: TopicConfigSerializeWrapper.decode(answer.body).topic_config_table
-        )
+    def topics(
+        self, address: str, *, has_figures: bool = False
+    ) -> Deferred[TopicConfigAndMappingSerializeWrapper]:
+        """Return the topics of a broker, with their figures if `has_figures` and it is not RocketMQ's.
+
+        Fails with `RequestError`, and with `BodyError`.
+        """
+        code, fields = RequestCode.GET_ALL_TOPIC_CONFIG, {FIGURES_FIELD: "true"} if has_figures else {}
+        asked = self.request(address, RemotingCommand.request(code, ext=fields))
+        return asked.addCallback(lambda answer: TopicConfigAndMappingSerializeWrapper.decode(answer.body))
 
     def groups_of(self, address: str) -> Deferred[dict[str, dict[str, Any]]]:
         """Return the consumer groups of a broker as JSON, by name. Fails like `topics`."""

@@ -51,7 +51,7 @@ async def copy_tables(directory: BrokerDirectory, tables: Tables, names: Sequenc
 
 async def _copy_to(directory: BrokerDirectory, tables: Tables, address: str) -> int:
     """Return the number of topics and groups that the broker at an address lacked."""
-    topics = await directory.topics(address)
+    topics = (await directory.topics(address)).topic_config_table
     groups = await directory.groups_of(address)
     requests = [
         creation_request(replace(config, attributes=_as_changes(config.attributes)))

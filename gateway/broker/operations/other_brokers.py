@@ -5,14 +5,17 @@ Requests are read-only, and signed as the broker's own. Callers name addresses t
 
 from __future__ import annotations
 
-from typing import Any
-
 from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations.gate import Gate, Permit
 from mqgateway.gateway.broker.operations.uses import Use
-from mqgateway.gateway.codec.bodies import ConsumeStats, HARuntimeInfo, TopicStatsTable
+from mqgateway.gateway.codec.bodies import (
+    ConsumeStats,
+    HARuntimeInfo,
+    TopicConfigAndMappingSerializeWrapper,
+    TopicStatsTable,
+)
 
 
 class OtherBrokerOperations:
@@ -35,10 +38,10 @@ class OtherBrokerOperations:
         self._gate.enter(permit, Use.QUERY)
         return self._broker.cluster.broker_directory.settings(address)
 
-    def topics(self, permit: Permit, address: str) -> Deferred[dict[str, dict[str, Any]]]:
-        """Return the topics of a broker as JSON, by name."""
+    def topics(self, permit: Permit, address: str) -> Deferred[TopicConfigAndMappingSerializeWrapper]:
+        """Return the topics of a broker, with their figures if it is not RocketMQ's."""
         self._gate.enter(permit, Use.QUERY)
-        return self._broker.cluster.broker_directory.topics(address)
+        return self._broker.cluster.broker_directory.topics(address, has_figures=True)
 
     def group_lags(self, permit: Permit, address: str) -> Deferred[dict[str, int | None]]:
         """Return the lag of each consumer group of a broker in messages, by name; None if the broker returns

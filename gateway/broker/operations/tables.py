@@ -64,9 +64,7 @@ class TopicOperations:
 
     def message_count(self, name: str) -> int:
         """Return the number of messages in the queues that a topic is configured to have."""
-        config, store = self.get(name), self._broker.store
-        count = 0 if config is None else max(config.write_queue_nums, config.read_queue_nums)
-        return sum(store.max_offset(name, queue) - store.min_offset(name, queue) for queue in range(count))
+        return topics.message_count(self._broker, name)
 
     def put_rate(self, name: str) -> float:
         """Return the messages a second that were stored in a topic, over the last minute."""

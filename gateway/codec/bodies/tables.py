@@ -19,6 +19,17 @@ from mqgateway.gateway.codec.errors import BodyError
 LAGS_FIELD: Final = "groupLags"
 """Field of request 201, `true` for an answer with the groups' lags. RocketMQ ignores it."""
 
+FIGURES_FIELD: Final = "topicFigures"
+"""Field of request 21, `true` for an answer with figures of the topics. RocketMQ ignores it."""
+
+
+@dataclass(slots=True)
+class TopicFigures(Body):
+    """The messages in a topic's queues at a broker, and the messages a second stored over the last minute."""
+
+    messages: Int = 0
+    put_tps: float = 0.0
+
 
 @dataclass(slots=True)
 class TopicConfigSerializeWrapper(Body):
@@ -30,12 +41,17 @@ class TopicConfigSerializeWrapper(Body):
 
 @dataclass(slots=True)
 class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
-    """Topics with the mappings of static topics; and, ours, the log offsets at which deleted topics ended."""
+    """Topics with the mappings of static topics.
+
+    RocketMQ has neither `deleted_topics`, the log offsets at which deleted topics ended, nor
+    `topic_figures`: figures of each topic, if the request has the field `FIGURES_FIELD`.
+    """
 
     topic_queue_mapping_info_map: dict[str, Any] = field(default_factory=dict)
     topic_queue_mapping_detail_map: dict[str, Any] = field(default_factory=dict)
     mapping_data_version: dict[str, Any] | None = None
     deleted_topics: dict[str, dict[str, Any]] | None = None
+    topic_figures: dict[str, TopicFigures] | None = None
 
 
 @dataclass(slots=True)

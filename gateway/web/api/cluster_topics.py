@@ -1,12 +1,14 @@
 """Topics of all brokers of the cluster in one list, and the queues of one of them at every broker.
 
-Figures of a page are asked of each broker that has the topic, so a list is sorted by name only.
+Figures of a page are asked of each broker that has the topic. A list is sorted by name, or by messages or
+rate: brokers return both for all topics with their names. RocketMQ's do not.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from twisted.internet.defer import DeferredList, maybeDeferred
 
@@ -14,6 +16,7 @@ from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.broker.operations import OperationError, Operations, Permit, Use
 from mqgateway.gateway.codec.bodies import TopicStatsTable
+from mqgateway.gateway.codec.bodies.tables import TopicFigures
 from mqgateway.gateway.web.api.needs import of_cluster, of_topic
 from mqgateway.gateway.web.api.topics import ALL, KINDS, USERS, kind_of, matches
 from mqgateway.gateway.web.call import WebCall
@@ -30,6 +33,20 @@ from mqgateway.gateway.web.lists import PAGE_FIELDS, page_of
 from mqgateway.gateway.web.route import Role, Route, RouteField
 
 ROWS_A_LOOK = 64
+BY_MESSAGES, BY_RATE = "messages", "rate"
+
+
+class KnownTopic(NamedTuple):
+    """A topic of a broker; its messages, and those stored in a second, if the broker returns them."""
+
+    config: TopicConfig
+    figures: TopicFigures | None
+
+    def sort_key(self, sort: str) -> float:
+        """Return the figure by which a list is sorted; 0 if it is unknown."""
+        if self.figures is None:
+            return 0
+        return self.figures.messages if sort == BY_MESSAGES else self.figures.put_tps
 
 
 async def masters(console: Console, call: WebCall) -> dict[str, Any]:
@@ -42,27 +59,37 @@ async def masters(console: Console, call: WebCall) -> dict[str, Any]:
 
 
 async def cluster_topics(console: Console, call: WebCall) -> dict[str, Any]:
-    """List topics of all brokers, or of one; `unanswered` are brokers whose topics are not in the list."""
+    """List topics of all brokers, or of one. `unanswered` are brokers whose topics are not in the list, and
+    `unsorted` those whose figures do not count in its order."""
     query, breathe = call.query, console.turns()
     permit, operations = console.permit(call, Use.QUERY), console.operations
-    asked = await ask_all(
-        await chosen_groups(console, query["broker"]), lambda group: _table(console, permit, group)
-    )
+    sort, is_by_figure = query["sort"], query["sort"] in (BY_MESSAGES, BY_RATE)
+
+    async def ask(group: BrokerGroup) -> Mapping[str, KnownTopic]:
+        return await _table(console, permit, group, has_figures=is_by_figure)
+
+    asked = await ask_all(await chosen_groups(console, query["broker"]), ask)
     found: dict[str, list[tuple[BrokerGroup, TopicConfig]]] = {}
+    keys: defaultdict[str, float] = defaultdict(float)
+    unsorted = set()
     for group, table in asked.answers:
-        for number, config in enumerate(table.values()):
+        for number, (name, topic) in enumerate(table.items()):
             if not number % ROWS_A_LOOK:
                 await breathe()
-            kind = _kind(operations, group, config)
-            if matches(config.topic_name, kind, query["kind"], query["search"]):
-                found.setdefault(config.topic_name, []).append((group, config))
-    rows = [(name, name) for name in found]
+            if matches(name, _kind(operations, group, topic.config), query["kind"], query["search"]):
+                found.setdefault(name, []).append((group, topic.config))
+                if is_by_figure:
+                    keys[name] += topic.sort_key(sort)
+                    if topic.figures is None:
+                        unsorted.add(group.name)
+    rows = [(keys[name] if is_by_figure else name, name) for name in found]
     page = page_of(rows, query["limit"], query["cursor"], descending=query["descending"])
     return {
         "rows": await rows_of(_row(console, permit, name, found[name]) for name in page.names),
         "total": page.total,
         "cursor": page.cursor,
         "unanswered": asked.unanswered,
+        "unsorted": sorted(unsorted),
     }
 
 
@@ -71,22 +98,32 @@ def _kind(operations: Operations, group: BrokerGroup, config: TopicConfig) -> st
     return "SYSTEM" if config.topic_name == group.name else kind_of(operations, config)
 
 
-async def _table(console: Console, permit: Permit, group: BrokerGroup) -> Mapping[str, TopicConfig]:
-    """Return the topics of a broker by name."""
+async def _table(
+    console: Console, permit: Permit, group: BrokerGroup, *, has_figures: bool
+) -> Mapping[str, KnownTopic]:
+    """Return the topics of a broker by name; this broker's have figures only if `has_figures`."""
+    topics, breathe = console.operations.topics, console.turns()
     if group.is_own:
-        return {config.topic_name: config for config in console.operations.topics.all()}
-
-    async def read() -> dict[str, TopicConfig]:
-        breathe = console.turns()
-        table = await console.operations.other_brokers.topics(permit, group.address)
-        configs = {}
-        for number, (name, value) in enumerate(table.items()):
+        own = {}
+        for number, config in enumerate(topics.all()):
             if not number % ROWS_A_LOOK:
                 await breathe()
-            configs[name] = TopicConfig.from_json({**value, "topicName": name})
-        return configs
+            name = config.topic_name
+            figures = TopicFigures(topics.message_count(name), topics.put_rate(name)) if has_figures else None
+            own[name] = KnownTopic(config, figures)
+        return own
 
-    known: Mapping[str, TopicConfig] = await console.tables.get(("topics", group.address), read, FAILURES)
+    async def read() -> dict[str, KnownTopic]:
+        body = await console.operations.other_brokers.topics(permit, group.address)
+        others, figures = {}, body.topic_figures or {}
+        for number, (name, value) in enumerate(body.topic_config_table.items()):
+            if not number % ROWS_A_LOOK:
+                await breathe()
+            config = TopicConfig.from_json({**value, "topicName": name})
+            others[name] = KnownTopic(config, figures.get(name))
+        return others
+
+    known: Mapping[str, KnownTopic] = await console.tables.get(("topics", group.address), read, FAILURES)
     return known
 
 
@@ -154,7 +191,7 @@ async def queues_of_topic(console: Console, call: WebCall) -> dict[str, Any]:
     permit, name = console.permit(call, Use.QUERY), call.path["topic"]
 
     async def ask(group: BrokerGroup) -> TopicStatsTable | None:
-        if name not in await _table(console, permit, group):
+        if name not in await _table(console, permit, group, has_figures=False):
             return None
         found = _stats(console, permit, group, name)
         stats: TopicStatsTable = found if group.is_own else await found
@@ -198,7 +235,7 @@ ROUTES = (
         query=(
             *PAGE_FIELDS,
             _BROKER,
-            RouteField("sort", str, "Sort key.", "name", choices=("name",)),
+            RouteField("sort", str, "Sort key.", "name", choices=("name", BY_MESSAGES, BY_RATE)),
             RouteField("kind", str, "Kind of the topics.", USERS, choices=(USERS, ALL, *KINDS)),
         ),
         needs=of_cluster(Action.GET),

@@ -12,7 +12,7 @@ export const ZH = {
   "Messages kept": "保留的消息",
   "Name, or its beginning and *": "名称，或其开头加 *",
   "No answer from": "没有响应：",
-  "Not in the order, as it returns no lags of all groups": "未参与排序（不提供所有消费组的积压数）",
+  "Not in the order, as it returns no such figures of all": "未参与排序（不提供全部条目的该项数据）",
   "Open the topic": "打开主题",
   "Over time": "随时间变化",
   "Policies are not checked: all clients may use this topic. authorizationEnabled enables the checks.": "未检查策略：所有客户端都可以使用此主题。authorizationEnabled 启用检查。",

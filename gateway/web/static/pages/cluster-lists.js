@@ -53,8 +53,8 @@ const totals = {
     { title: t("Topic"), sort: "name", value: (row) => html`<a href=${link(["topics", row.topic])}>${row.topic}</a>` },
     { title: t("Type"), value: (row) => html`<span class="tag">${row.kind}</span>${row.isKafka && html` <span class="tag">Kafka</span>`}` },
     { title: t("Queues"), isNumber: true, value: (row) => (row.readQueues === row.writeQueues ? row.readQueues : `${row.readQueues} / ${row.writeQueues}`) },
-    { title: t("Messages"), isNumber: true, value: (row) => number(row.messages) },
-    { title: t("In per second"), isNumber: true, value: (row) => row.rate },
+    { title: t("Messages"), isNumber: true, sort: "messages", value: (row) => number(row.messages) },
+    { title: t("In per second"), isNumber: true, sort: "rate", value: (row) => row.rate },
     { title: t("Last message"), value: (row) => time(row.lastTimestamp) },
   ],
   groups: () => [
@@ -76,5 +76,5 @@ export function ClusterList({ what, address, brokers, more = {}, caption, nameOf
   ];
   const below = (row) => opened === nameOf(row) && html`<${Table} caption=${`${nameOf(row)}: ${t("by broker")}`} rows=${row.brokers} keyOf=${(one) => one.broker} columns=${shared[what]()} />`;
   return html`<${List} address=${address} path=${`/cluster/${what}`} more=${{ broker: brokers.chosen, ...more }} caption=${caption} columns=${columns} keyOf=${nameOf} filters=${filters} actions=${actions} empty=${empty} below=${below}
-    note=${(value) => html`<${Unanswered} rows=${value.unanswered} />${value.unsorted?.map((name) => html`<p class="warn" role="status">⚠ ${t("Not in the order, as it returns no lags of all groups")}: ${name}</p>`)}`} />`;
+    note=${(value) => html`<${Unanswered} rows=${value.unanswered} />${value.unsorted?.map((name) => html`<p class="warn" role="status">⚠ ${t("Not in the order, as it returns no such figures of all")}: ${name}</p>`)}`} />`;
 }

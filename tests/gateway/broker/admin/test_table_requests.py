@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mqgateway.engine.lenient_json import dumps, loads
-from mqgateway.gateway.codec.bodies.tables import LAGS_FIELD
+from mqgateway.gateway.codec.bodies.tables import FIGURES_FIELD, LAGS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import (
     GetAllSubscriptionGroupRequestHeader,
@@ -122,6 +122,15 @@ def test_forbidden_topics_are_returned_with_their_groups(broker: AdminBroker) ->
 def test_delay_offsets_are_the_content_of_the_file(broker: AdminBroker) -> None:
     found = broker.json(RequestCode.GET_ALL_DELAY_OFFSET)
     assert found == {"dataVersion": broker.broker.delays.data_version.to_json(), "offsetTable": {}}
+
+
+def test_figures_of_topics_are_returned_on_request_only(broker: AdminBroker) -> None:
+    broker.fill("Ta", 4)
+    assert "topicFigures" not in loads(broker.ask(TOPICS).arrived.body)
+    body = loads(broker.ask(TOPICS, ext={FIGURES_FIELD: "true"}).arrived.body)
+    assert set(body["topicFigures"]) == set(body["topicConfigTable"])
+    assert body["topicFigures"]["Ta"] == {"messages": 4, "putTps": broker.broker.stats.put_tps("Ta")}
+    assert body["topicFigures"]["Tb"]["messages"] == 0
 
 
 def test_lags_of_groups_are_returned_on_request_only(broker: AdminBroker) -> None:

@@ -16,11 +16,12 @@ from mqgateway.gateway.codec.bodies import (
     MessageQueue,
     OffsetWrapper,
     SubscriptionGroupWrapper,
-    TopicConfigSerializeWrapper,
+    TopicConfigAndMappingSerializeWrapper,
     TopicOffset,
     TopicStatsTable,
 )
 from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.tables import TopicFigures
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import RequestError
@@ -82,13 +83,15 @@ def test_tables_and_figures_of_topics_and_groups_are_read() -> None:
         ConsumeStats({queue: OffsetWrapper(5, 3)}),
     )
     connections, replicas = ConsumerConnection([Connection("c1", "h:5")]), HARuntimeInfo(True, 900)
-    topics = TopicConfigSerializeWrapper({"T": {"topicName": "T"}})
+    topics = TopicConfigAndMappingSerializeWrapper(
+        {"T": {"topicName": "T"}, "U": {}}, topic_figures={"T": TopicFigures(4, 0.5)}
+    )
     groups = SubscriptionGroupWrapper({"G": {}, "H": {}}, group_lags={"G": 3})
     asked = Asked(RemotingCommand(ResponseCode.SUCCESS))
     made = operations(asked)
     permit, other = made.gate.admit(Principal(FakePeer("10.0.0.1:1"), None), Use.QUERY), made.other_brokers
     questions: list[tuple[Body, Callable[[], Deferred[Any]], object]] = [
-        (topics, lambda: other.topics(permit, "h:1"), {"T": {"topicName": "T"}}),
+        (topics, lambda: other.topics(permit, "h:1"), topics),
         (groups, lambda: other.group_lags(permit, "h:1"), {"G": 3, "H": None}),
         (stats, lambda: other.topic_stats(permit, "h:1", "T"), stats),
         (progress, lambda: other.consume_stats(permit, "h:1", "G"), progress),

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from twisted.internet.defer import succeed
 
 from mqgateway.engine.tables.topics import TopicConfig
+from mqgateway.gateway.broker.operations.other_brokers import OtherBrokerOperations
+from mqgateway.gateway.codec.bodies import TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.web.table_cache import FRESH_SECONDS
 from tests.support.gateway.console import ConsoleBrowser
@@ -54,6 +57,33 @@ def test_list_is_searched_filtered_and_paged(browser: ConsoleBrowser) -> None:
     ]
     assert browser.get("/cluster/topics?search=here")["total"] == 2
     assert browser.get("/cluster/topics?kind=SYSTEM")["total"] > 3
+
+
+def test_list_is_sorted_by_the_figures_of_all_brokers(browser: ConsoleBrowser) -> None:
+    world = browser.world
+    assert isinstance(world, ClusterWorld)
+    for _ in range(4):
+        world.other.send("There")
+    page = browser.get("/cluster/topics?sort=messages&descending=true&limit=2")
+    assert [(row["topic"], row["messages"]) for row in page["rows"]] == [("There", 4), ("Both", 3)]
+    assert page["unsorted"] == []
+    rest = browser.get(f"/cluster/topics?sort=messages&descending=true&cursor={page['cursor']}")
+    assert [row["topic"] for row in rest["rows"]] == ["Here"]
+    by_rate = browser.get("/cluster/topics?sort=rate&descending=true")["rows"]
+    rates = [row["rate"] for row in by_rate]
+    assert rates == sorted(rates, reverse=True)
+
+
+def test_broker_without_figures_of_all_topics_is_named_in_a_list_by_messages(
+    browser: ConsoleBrowser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = {name: TopicConfig(name, 1, 1).to_json() for name in ("Both", "There")}
+    answer = TopicConfigAndMappingSerializeWrapper(table)
+    monkeypatch.setattr(OtherBrokerOperations, "topics", lambda *_: succeed(answer))
+    page = browser.get("/cluster/topics?sort=messages&descending=true")
+    assert [row["topic"] for row in page["rows"]] == ["Both", "There", "Here"]
+    assert page["unsorted"] == ["broker-b", "broker-c"]
+    assert browser.get("/cluster/topics")["unsorted"] == []
 
 
 def test_typing_a_search_asks_the_others_for_their_tables_once(browser: ConsoleBrowser) -> None:
