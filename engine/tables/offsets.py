@@ -37,7 +37,7 @@ Hold = Callable[[Callable[[bool], None]], None]
 
 
 class ConsumerOffsets:
-    """Committed, pulled and reset offsets of all groups.
+    """Committed, pulled and reset offsets of all groups, and where members began to read.
 
     With LMQ queues `plain_path` is the file of a broker without; it is read while there is none at `path`, so
     that no group restarts.
@@ -59,6 +59,7 @@ class ConsumerOffsets:
         self._plain_file = TableFile(disk, plain_path, worker) if plain_path else None
         self._table: dict[str, Offsets] = {}
         self._pulled: dict[str, Offsets] = {}
+        self._begun: dict[str, Offsets] = {}  # of queues in `_pulled`
         self._resets: dict[str, Offsets] = {}
         self._texts: dict[str, PreparedText] = {}
         self._others: dict[str, Any] = {}
@@ -124,8 +125,8 @@ class ConsumerOffsets:
         """Return a copy of the group's commits, by queue."""
         return dict(self._table.get(f"{topic}{SEPARATOR}{group}", {}))
 
-    def commit_pull(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Note how far the group has read; in memory, and only while there is room."""
+    def commit_pull(self, group: str, topic: str, queue_id: int, offset: int, begin: int) -> None:
+        """Note how far the group has read, from `begin` on; in memory, and only while there is room."""
         key = f"{topic}{SEPARATOR}{group}"
         queues = self._pulled.get(key)
         if queues is None or queue_id not in queues:
@@ -133,6 +134,8 @@ class ConsumerOffsets:
                 return
             self._pulled_count += 1
             queues = self._pulled.setdefault(key, {})
+            if queue_id not in self._table.get(key, ()):
+                self._begun.setdefault(key, {})[queue_id] = begin
         queues[queue_id] = offset
 
     def query_pull(self, group: str, topic: str, queue_id: int) -> int:
@@ -143,6 +146,14 @@ class ConsumerOffsets:
     def pulled_of(self, group: str, topic: str) -> Mapping[int, int]:
         """Return how far the group has read, by known queue; read-only."""
         return self._pulled.get(f"{topic}{SEPARATOR}{group}", {})
+
+    def begun_of(self, group: str, topic: str) -> Mapping[int, int]:
+        """Return where the group began to read queues in which it had no commit then; read-only."""
+        return self._begun.get(f"{topic}{SEPARATOR}{group}", {})
+
+    def begun_pairs(self) -> Iterator[tuple[str, str]]:
+        """Yield topic and group where the group began to read and has not committed anything."""
+        return _pairs([key for key in self._begun if key not in self._table])
 
     def assign_reset(self, group: str, topic: str, queue_id: int, offset: int) -> None:
         """Reset the group to an offset. Takes effect on the next pull; visible to queries immediately."""
@@ -178,6 +189,7 @@ class ConsumerOffsets:
                 if offset > held:
                     self.commit(group, topic, queue_id, held)
         self._pulled.clear()
+        self._begun.clear()
         self._pulled_count = 0
 
     def clone(self, source_group: str, group: str, topic: str) -> None:
@@ -196,13 +208,13 @@ class ConsumerOffsets:
     def remove(self, group: str, topic: str) -> None:
         """Remove all offsets of a group in a topic."""
         key = f"{topic}{SEPARATOR}{group}"
-        for table in (self._table, self._pulled, self._resets):
+        for table in (self._table, self._pulled, self._begun, self._resets):
             self._remove_key(table, key)
 
     def remove_queue(self, group: str, topic: str, queue_id: int) -> None:
         """Remove all offsets of a group in one queue."""
         key = f"{topic}{SEPARATOR}{group}"
-        for table in (self._table, self._pulled, self._resets):
+        for table in (self._table, self._pulled, self._begun, self._resets):
             queues = table.get(key)
             if queues is None or queue_id not in queues:
                 continue
@@ -298,7 +310,7 @@ class ConsumerOffsets:
         return _pairs(self._table)
 
     def _remove(self, part: int, name: str) -> None:
-        for table in (self._table, self._pulled, self._resets):
+        for table in (self._table, self._pulled, self._begun, self._resets):
             for key in [key for key in table if _is_part(key, part, name)]:
                 self._remove_key(table, key)
 

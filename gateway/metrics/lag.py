@@ -1,8 +1,9 @@
-"""Lag of consumer groups, from their committed offsets, with or without connected clients.
+"""Lag of consumer groups, from their positions, with or without connected clients.
 
-RocketMQ computes the lag of connected groups only, so a group that died raises no alarm. Otherwise the values
-are RocketMQ's. Queues without a commit do not count. Retry topics count if messages are popped, under the
-topic they belong to. RocketMQ: `ConsumerLagCalculator`.
+RocketMQ computes the lag of connected groups only, so a group that died raises no alarm; and it leaves out
+queues without a commit, so a member that hangs with its first messages raises none. Otherwise the values are
+RocketMQ's. Retry topics count if messages are popped, under the topic they belong to. RocketMQ:
+`ConsumerLagCalculator`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from mqgateway.engine.names import is_lmq
 from mqgateway.engine.pop.inflight import InFlight
 from mqgateway.engine.pop.names import normal_topic
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.consume.positions import pairs, positions
 
 
 class GroupLag(NamedTuple):
@@ -64,9 +66,9 @@ class GroupProgress(NamedTuple):
     topic: str
     group: str
     committed: int
-    """Sum of the group's committed offsets in the topic's queues."""
+    """Sum of the group's positions in the topic's queues."""
     behind: int
-    """Number of messages of these queues that are not committed."""
+    """Number of messages of these queues after the positions."""
     lag: GroupLag | None
     """The lag that RocketMQ's metrics show; None if they show none."""
 
@@ -77,7 +79,7 @@ def progress(broker: Broker, times: StoreTimes, now: int) -> Iterator[GroupProgr
     `now` is the wall time in ms, as store times are.
     """
     topics, groups = broker.tables.topics, broker.tables.groups
-    for topic, group in broker.tables.offsets.pairs():
+    for topic, group in pairs(broker):
         if topic in topics and group in groups and not is_lmq(topic):
             yield _progress_of(broker, topic, group, times, now)
         else:
@@ -89,7 +91,7 @@ def _progress_of(broker: Broker, topic: str, group: str, times: StoreTimes, now:
     oldest = oldest_ready = now
     ends, offsets = broker.store.max_offsets(topic), broker.tables.offsets
     reads, pops = offsets.pulled_of(group, topic), _pops(broker, group)
-    for queue_id, committed in offsets.queues_of(group, topic).items():
+    for queue_id, committed in positions(broker, group, topic).items():
         total += committed
         if pops is not None:
             popped += pops.count((topic, group, queue_id))

@@ -143,7 +143,7 @@ def _pull(
     reader = broadcast_reader(broker, connection, request)
     result = _read(broker, request, most, wanted, reader, not rounds)
     offsets = broker.tables.offsets
-    offsets.commit_pull(request.group, request.topic, request.queue_id, result.next_offset)
+    offsets.commit_pull(request.group, request.topic, request.queue_id, result.next_offset, request.offset)
     if is_first and request.commit_offset >= 0:
         offsets.commit(request.group, request.topic, request.queue_id, request.commit_offset)
     if result.status is READ_FOUND:

@@ -13,7 +13,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.tables.offsets import UNKNOWN
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.consume import offsets
+from mqgateway.gateway.broker.consume import offsets, positions
 from mqgateway.gateway.broker.consume.operations import OF_THIS_BROKER, QueueOperations
 from mqgateway.gateway.broker.operations.gate import Gate, Permit
 from mqgateway.gateway.broker.operations.uses import Use
@@ -35,14 +35,15 @@ class QueueRange(NamedTuple):
 class QueueProgress(NamedTuple):
     """The progress of a group in a queue; offsets are -1 if there is none.
 
-    `offset` is where the group resumes: at the offset that it `committed`, or at the one of a reset that it
-    has not taken yet (`is_reset_pending`). `pulled` is None if it is unknown how far the group has read.
-    `in_flight` counts messages that are popped and not acknowledged.
+    `position` is the offset that the group committed, or where its connected members began to read. `offset`
+    is where it resumes: at its commit, or at a reset that it has not taken yet (`is_reset_pending`). `pulled`
+    is None if it is unknown how far the group has read. `in_flight` counts messages that are popped and not
+    acknowledged.
     """
 
     queue_id: int
     range: QueueRange
-    committed: int
+    position: int
     offset: int
     pulled: int | None
     in_flight: int
@@ -50,8 +51,8 @@ class QueueProgress(NamedTuple):
 
     @property
     def lag(self) -> int:
-        """The number of messages after the committed offset."""
-        return max(0, self.range.end - self.committed)
+        """The number of messages after the position."""
+        return max(0, self.range.end - max(0, self.position))
 
 
 class OffsetOperations:
@@ -116,12 +117,12 @@ class OffsetOperations:
         return self._broker.tables.offsets.group_topics()
 
     def pairs(self) -> Iterator[tuple[str, str]]:
-        """Return topic and group of every entry of this broker's table, as it is now."""
-        return self._broker.tables.offsets.pairs()
+        """Return topic and group of every position of a group in a topic, as they are now."""
+        return positions.pairs(self._broker)
 
     def topics_of(self, group: str) -> set[str]:
-        """Return the topics in which a group has an offset in this broker's table."""
-        return self._broker.tables.offsets.topics_of(group)
+        """Return the topics in which a group has a position."""
+        return positions.topics_of(self._broker, group)
 
     def groups_of(self, topic: str) -> set[str]:
         """Return the groups that have an offset in a topic in this broker's table."""
@@ -140,17 +141,18 @@ class OffsetOperations:
     def lag(self, group: str, topic: str) -> int:
         """Return the number of messages of a topic that a group has not consumed.
 
-        They are counted from what the group committed, whether a member is connected or not. Popped messages
-        that are not acknowledged count.
+        They are counted from what the group committed, whether a member is connected or not; in a queue
+        without a commit, from where a connected member began to read. Popped messages that are not
+        acknowledged count.
         """
         broker = self._broker
-        ends, committed = broker.store.max_offsets(topic), broker.tables.offsets.queues_of(group, topic)
-        lag = sum([max(0, ends.get(queue_id, 0) - offset) for queue_id, offset in committed.items()])
+        ends, found = broker.store.max_offsets(topic), positions.positions(broker, group, topic)
+        lag = sum([max(0, ends.get(queue_id, 0) - offset) for queue_id, offset in found.items()])
         in_flight = broker.pop.log.in_flight
         if len(in_flight):
             config = broker.tables.groups.get(group)
             if config is not None and not config.consume_message_orderly:
-                lag += sum(in_flight.count((topic, group, queue_id)) for queue_id in committed)
+                lag += sum(in_flight.count((topic, group, queue_id)) for queue_id in found)
         return lag
 
     def committed_sum(self, group: str, topic: str) -> int:
@@ -158,20 +160,20 @@ class OffsetOperations:
         return sum(self._broker.tables.offsets.queues_of(group, topic).values())
 
     def progress(self, group: str, topic: str, queue_ids: Iterable[int] | None = None) -> list[QueueProgress]:
-        """Return the progress of a group in queues of a topic, by default those in which it has an offset."""
+        """Return the progress of a group in queues of a topic, by default those where it has a position."""
         table, in_flight = self._broker.tables.offsets, self._broker.pop.log.in_flight
-        committed, pulled = table.queues_of(group, topic), table.pulled_of(group, topic)
+        found, pulled = positions.positions(self._broker, group, topic), table.pulled_of(group, topic)
         return [
             QueueProgress(
                 queue_id,
                 self.range(topic, queue_id),
-                committed.get(queue_id, UNKNOWN),
+                found.get(queue_id, UNKNOWN),
                 table.query(group, topic, queue_id),
                 pulled.get(queue_id),
                 in_flight.count((topic, group, queue_id)),
                 table.has_reset(group, topic, queue_id),
             )
-            for queue_id in (sorted(committed) if queue_ids is None else queue_ids)
+            for queue_id in (sorted(found) if queue_ids is None else queue_ids)
         ]
 
     def record(self, permit: Permit, group: str, topic: str, queue_id: int, offset: int) -> None:

@@ -148,7 +148,7 @@ async def _queues(
     for progress in operations.offsets.progress(group, topic, queue_ids):
         queue_id, (least, end) = progress.queue_id, progress.range
         place = QueueKey(topic, operations.options.broker_name, queue_id)
-        one = ConsumedQueue(place, least, end, progress.committed, progress.pulled)
+        one = ConsumedQueue(place, least, end, progress.position, progress.pulled)
         if (begin := sampler.offset_in(one)) is not None:
             units = units_of(permit, topic, queue_id, begin, SAMPLED_MESSAGES, group)
             entries = (await settled(units)).queue_data

@@ -220,7 +220,7 @@ def _progress(operations: Operations, name: str, topic: str, now: int, *, is_pul
 
 def _fetched(queue: QueueProgress) -> int:
     """Return the number of messages that pulling members have and the group has not committed."""
-    return 0 if queue.pulled is None else max(0, queue.pulled - max(0, queue.committed))
+    return 0 if queue.pulled is None else max(0, queue.pulled - max(0, queue.position))
 
 
 async def running(console: Console, call: WebCall) -> dict[str, Any]:

@@ -57,8 +57,25 @@ def test_reads_are_noted_apart() -> None:
     offsets = table()
     offsets.commit("g", "t", 0, 5)
     assert offsets.query_pull("g", "t", 0) == 5
-    offsets.commit_pull("g", "t", 0, 9)
+    offsets.commit_pull("g", "t", 0, 9, 0)
     assert (offsets.query_pull("g", "t", 0), offsets.query("g", "t", 0)) == (9, 5)
+
+
+def test_beginning_of_reads_is_noted_in_queues_without_a_commit() -> None:
+    offsets = table()
+    offsets.commit("g", "t", 0, 5)
+    for queue in (0, 1):
+        offsets.commit_pull("g", "t", queue, 9, 7)
+        offsets.commit_pull("g", "t", queue, 12, 9)
+    assert offsets.begun_of("g", "t") == {1: 7} and offsets.begun_of("h", "t") == {}
+    offsets.commit_pull("h", "t", 0, 4, 3)
+    assert list(offsets.begun_pairs()) == [("t", "h")]
+    offsets.remove_queue("g", "t", 1)
+    offsets.remove_group("h")
+    assert offsets.begun_of("g", "t") == offsets.begun_of("h", "t") == {}
+    offsets.commit_pull("g", "t", 1, 9, 8)
+    offsets.forget_end(lambda topic, queue_id: 100)
+    assert offsets.begun_of("g", "t") == {}
 
 
 def test_a_reset_waits_for_the_next_pull() -> None:
@@ -108,7 +125,7 @@ def test_removal_takes_everything(what: str) -> None:
     offsets = table(disk)
     for group, topic in (("g", "t"), ("h", "u")):
         offsets.commit(group, topic, 0, 1)
-        offsets.commit_pull(group, topic, 0, 2)
+        offsets.commit_pull(group, topic, 0, 2, 0)
         offsets.assign_reset(group, topic, 0, 3)
     offsets.persist()
     if what == "group":
@@ -140,7 +157,7 @@ def test_one_group_may_leave_one_topic() -> None:
     offsets = table(max_offsets=4)
     for group, topic in (("g", "t"), ("g", "u"), ("h", "t")):
         offsets.commit(group, topic, 0, 1)
-    offsets.commit_pull("g", "t", 0, 2)
+    offsets.commit_pull("g", "t", 0, 2, 0)
     offsets.assign_reset("g", "t", 0, 3)
     offsets.remove("g", "t")
     offsets.remove("g", "nothing")
@@ -155,7 +172,7 @@ def test_removed_queue_leaves_the_others_and_makes_room() -> None:
     offsets = table(disk, max_offsets=2)
     for queue in (0, 1):
         offsets.commit("g", "t", queue, 5)
-        offsets.commit_pull("g", "t", queue, 6)
+        offsets.commit_pull("g", "t", queue, 6, 0)
     offsets.persist()
     offsets.remove_queue("g", "t", 0)
     offsets.remove_queue("g", "t", 7)
@@ -189,13 +206,13 @@ def test_the_number_of_offsets_is_limited() -> None:
 
 def test_reads_are_limited_too() -> None:
     offsets = table(max_offsets=1)
-    offsets.commit_pull("g", "t", 0, 5)
-    offsets.commit_pull("h", "t", 0, 5)
-    offsets.commit_pull("g", "t", 1, 5)
+    offsets.commit_pull("g", "t", 0, 5, 0)
+    offsets.commit_pull("h", "t", 0, 5, 0)
+    offsets.commit_pull("g", "t", 1, 5, 0)
     assert (offsets.query_pull("g", "t", 0), offsets.query_pull("h", "t", 0)) == (5, -1)
     assert offsets.query_pull("g", "t", 1) == -1
     offsets.remove_topic("t")
-    offsets.commit_pull("g", "t", 1, 7)
+    offsets.commit_pull("g", "t", 1, 7, 0)
     assert (offsets.query_pull("g", "t", 1), offsets.query_pull("h", "t", 0)) == (7, -1)
 
 

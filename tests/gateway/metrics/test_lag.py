@@ -27,7 +27,7 @@ def test_a_group_that_is_not_connected_is_shown() -> None:
 def test_pulled_messages_are_in_flight() -> None:
     host = broker_with("G")
     host.broker.tables.offsets.commit("G", "T", 0, 1)
-    host.broker.tables.offsets.commit_pull("G", "T", 0, 2)
+    host.broker.tables.offsets.commit_pull("G", "T", 0, 2, 0)
     assert lag(host) == [GroupLag(("G", "T", "false"), 2, 1, 1, 2000, 1000)]
 
 
@@ -37,7 +37,14 @@ def test_a_group_that_is_done_has_no_lag() -> None:
     assert lag(host) == [GroupLag(("G", "T", "false"), 0, 0, 0, 0, 0)]
 
 
-def test_queues_without_a_commit_do_not_count() -> None:
+def test_first_messages_of_a_member_that_commits_nothing_count() -> None:
+    host = broker_with("G")
+    host.subscribe("G", "T")
+    host.broker.tables.offsets.commit_pull("G", "T", 0, 3, 1)
+    assert lag(host) == [GroupLag(("G", "T", "false"), 2, 2, 0, 2000, 0)]
+
+
+def test_queues_without_a_position_do_not_count() -> None:
     host = broker_with("G")
     host.broker.tables.offsets.commit("G", "T", 1, 0)
     assert lag(host) == [GroupLag(("G", "T", "false"), 0, 0, 0, 0, 0)]

@@ -240,7 +240,7 @@ function Progress({ one }) {
   return html`<h2>${one.topic}</h2>
   <${Table} caption=${`${facts.map((fact) => fact.join(": ")).join(", ")}${one.mayRead ? "" : `, ${t("not allowed to read this topic")}`}`} rows=${one.queues} keyOf=${(row) => row.queueId} columns=${[
     { title: t("Queue"), isNumber: true, value: (row) => row.queueId },
-    { title: t("Consumed up to"), isNumber: true, value: (row) => number(row.offset) },
+    { title: t("Consumed up to"), isNumber: true, value: (row) => (row.offset < 0 ? "–" : number(row.offset)) },
     { title: t("Next offset"), isNumber: true, value: (row) => number(row.maxOffset) },
     { title: t("Lag"), isNumber: true, value: (row) => number(row.behind) },
     { title: t("In flight"), isNumber: true, value: (row) => number(row.inFlight) },

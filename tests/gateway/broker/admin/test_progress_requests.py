@@ -43,7 +43,7 @@ def offsets_of(table: Any) -> dict[int, int]:
 
 def test_progress_on_a_topic(broker: AdminBroker) -> None:
     broker.broker.tables.offsets.commit("g", "T", 0, 2)
-    broker.broker.tables.offsets.commit_pull("g", "T", 0, 3)
+    broker.broker.tables.offsets.commit_pull("g", "T", 0, 3, 0)
     stored = broker.stored("T", 0, 1, 1)[0].store_timestamp
     assert stats(broker, topic="T") == {
         queue("T", 0): {"brokerOffset": 4, "consumerOffset": 2, "pullOffset": 3, "lastTimestamp": stored},
@@ -69,7 +69,7 @@ def test_unsubscribed_topics_of_a_connected_group_are_left_out(broker: AdminBrok
 
 def test_progress_of_all_groups(broker: AdminBroker) -> None:
     broker.broker.tables.offsets.commit("g", "T", 0, 1)
-    broker.broker.tables.offsets.commit_pull("g", "T", 0, 3)
+    broker.broker.tables.offsets.commit_pull("g", "T", 0, 3, 0)
     found = broker.json(RequestCode.GET_BROKER_CONSUME_STATS, GetConsumeStatsInBrokerHeader(is_order=False))
     assert (found["brokerAddr"], found["totalDiff"], found["totalInflightDiff"]) == ("127.0.0.1:10911", 5, 2)
     by_group = {group: stats for entry in found["consumeStatsList"] for group, stats in entry.items()}

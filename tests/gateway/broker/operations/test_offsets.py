@@ -105,17 +105,17 @@ def test_progress_has_the_reset_that_a_group_has_not_taken() -> None:
         operated.send(body)
     assert offsets.progress("G", "T") == []
     table.commit("G", "T", 0, 2)
-    table.commit_pull("G", "T", 0, 3)
+    table.commit_pull("G", "T", 0, 3, 0)
     [progress] = offsets.progress("G", "T")
     assert progress == (0, (0, 3), 2, 2, 3, 0, False) and progress.lag == 1
     table.assign_reset("G", "T", 0, 1)
     [progress] = offsets.progress("G", "T")
-    assert (progress.committed, progress.offset, progress.is_reset_pending) == (1, 1, True)
+    assert (progress.position, progress.offset, progress.is_reset_pending) == (1, 1, True)
 
 
 def test_progress_in_a_queue_without_offset_is_unknown() -> None:
     [progress] = OperatedBroker().operations.offsets.progress("G", "T", [0])
-    assert progress == (0, (0, 0), -1, -1, None, 0, False)
+    assert progress == (0, (0, 0), -1, -1, None, 0, False) and progress.lag == 0
 
 
 def test_entries_of_the_table_are_found_by_topic_and_group() -> None:

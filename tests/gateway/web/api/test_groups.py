@@ -63,11 +63,21 @@ def test_one_group(browser: ConsoleBrowser) -> None:
 
 def test_delivered_messages_of_a_connected_group_are_in_flight(browser: ConsoleBrowser) -> None:
     table = browser.world.broker.tables.offsets
-    table.commit_pull("G03", "T", 0, 5)
+    table.commit_pull("G03", "T", 0, 5, 0)
     [queue] = browser.get("/groups/G03")["progress"][0]["queues"]
     assert (queue["behind"], queue["inFlight"]) == (2, 2)
-    table.commit_pull("G02", "T", 0, 5)  # of members that are gone
+    table.commit_pull("G02", "T", 0, 5, 0)  # of members that are gone
     assert browser.get("/groups/G02")["progress"][0]["queues"][0]["inFlight"] == 0
+
+
+def test_group_whose_member_hangs_with_its_first_messages_is_behind(browser: ConsoleBrowser) -> None:
+    world = browser.world
+    world.memory.subscribe("Hung", "T")
+    world.broker.tables.offsets.commit_pull("Hung", "T", 0, 5, 0)
+    [row] = browser.get("/groups?search=hung")["rows"]
+    assert (row["behind"], row["state"]) == (5, "behind")
+    [queue] = browser.get("/groups/Hung")["progress"][0]["queues"]
+    assert (queue["offset"], queue["behind"], queue["inFlight"]) == (-1, 5, 5)
 
 
 def test_kafka_group_is_shown_with_kind_state_members_and_lag(browser: ConsoleBrowser) -> None:
