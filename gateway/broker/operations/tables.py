@@ -16,7 +16,7 @@ from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, TopicConfig
 from mqgateway.gateway.broker.admin import groups, topics
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.stats import TOPIC_PUT_NUMS, TOPIC_PUT_SIZE
-from mqgateway.gateway.codec.bodies import QueueTimeSpan, TopicRouteData, TopicStatsTable
+from mqgateway.gateway.codec.bodies import TopicRouteData, TopicStatsTable
 
 
 class TopicOperations:
@@ -88,10 +88,6 @@ class TopicOperations:
     def stats(self, name: str) -> TopicStatsTable:
         """Return ends and times of last messages of a topic's queues. Raises `OperationError`."""
         return topics.topic_stats(self._broker, name)
-
-    def time_spans(self, name: str, group: str, now: int) -> list[QueueTimeSpan]:
-        """Return the times of each queue's first, last and last consumed message. Raises `OperationError`."""
-        return topics.time_spans(self._broker, name, group, now)
 
     def route(self, name: str) -> Deferred[TopicRouteData | None]:
         """Return the route of a topic, as name servers have it; None for an unknown topic."""

@@ -195,8 +195,6 @@ def _progress(operations: Operations, name: str, topic: str, now: int, *, is_pul
 
     `rate` counts messages that members fetched: a member that hangs fetches too, until it holds enough.
     """
-    spans = operations.topics.time_spans(topic, name, now)
-    delays = {span.message_queue.queue_id: span.delay_time for span in spans}
     return {
         "topic": topic,
         "behind": operations.offsets.lag(name, topic),
@@ -210,12 +208,20 @@ def _progress(operations: Operations, name: str, topic: str, now: int, *, is_pul
                 "offset": one.offset,
                 "behind": one.lag,
                 "inFlight": one.in_flight + (_fetched(one) if is_pulling else 0),
-                "delay": max(0, delays.get(one.queue_id) or 0) if one.lag else 0,
+                "delay": _age(operations, topic, one, now),
                 "resetWaits": one.is_reset_pending,
             }
             for one in operations.offsets.progress(name, topic)
         ],
     }
+
+
+def _age(operations: Operations, topic: str, queue: QueueProgress, now: int) -> int:
+    """Return the age of the next message of a group in a queue in ms; 0 for none."""
+    if not queue.lag:
+        return 0
+    stored = operations.offsets.store_time(topic, queue.queue_id, max(queue.position, queue.range.begin))
+    return max(0, now - stored) if stored >= 0 else 0
 
 
 def _fetched(queue: QueueProgress) -> int:

@@ -56,8 +56,7 @@ function Found({ params }) {
   }, [path]);
   return html`<${Results} search=${params} hasRows=${state.rows.length > 0} />
     <${Trouble} error=${state.error} />
-    <p role="status">${t("Read")}: ${number(state.scanned)}, ${t("left")}: ${number(state.left)}, ${t("found")}: ${number(state.rows.length)}${state.isBusy ? "…" : ""}
-      <progress max=${Math.max(1, state.scanned + state.left)} value=${state.scanned} aria-label=${t("Read")}></progress></p>
+    <p role="status">${t("Read")}: ${number(state.scanned)}, ${t("left")}: ${number(state.left)}, ${t("found")}: ${number(state.rows.length)}${state.isBusy ? "…" : ""} <progress max=${Math.max(1, state.scanned + state.left)} value=${state.scanned} aria-label=${t("Read")}></progress></p>
     <${MessageTable} caption=${t("Messages found")} rows=${state.rows} empty=${state.isBusy ? null : state.cursor ? t("Nothing found in the messages that were read: continue, or widen the search.") : t("No message fits. Widen the search.")} />
     <div class="bar"><button type="button" disabled=${!state.cursor || state.isBusy} onClick=${() => look(state)}>${t("Continue")}</button><${Export} path="/messages/export" params=${{ ...given, cursor: state.start, limit: state.rows.length, budget: state.scanned }} count=${state.rows.length} name=${params.topic} /></div>`;
 }

@@ -78,6 +78,7 @@ def test_group_whose_member_hangs_with_its_first_messages_is_behind(browser: Con
     assert (row["behind"], row["state"]) == (5, "behind")
     [queue] = browser.get("/groups/Hung")["progress"][0]["queues"]
     assert (queue["offset"], queue["behind"], queue["inFlight"]) == (-1, 5, 5)
+    assert queue["delay"] == 5000
 
 
 def test_kafka_group_is_shown_with_kind_state_members_and_lag(browser: ConsoleBrowser) -> None:
