@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import nlargest
 from typing import Any
 
@@ -9,6 +10,7 @@ from mqgateway.engine.message import DLQ_PREFIX
 from mqgateway.engine.names import is_lmq, is_system_group
 from mqgateway.gateway.access.policies import Action
 from mqgateway.gateway.metrics.health import name_server_health
+from mqgateway.gateway.web.api.groups import state_of
 from mqgateway.gateway.web.api.needs import of_cluster
 from mqgateway.gateway.web.api.topics import is_of_users
 from mqgateway.gateway.web.call import WebCall
@@ -28,12 +30,14 @@ async def overview(console: Console, call: WebCall) -> dict[str, Any]:
     topics, groups = operations.topics, operations.groups
     capacity, free = operations.storage.usage()
     lagging: dict[str, int] = {}
+    consumed: dict[str, list[str]] = {}
     dead_letters = 0
     for number, (topic, group) in enumerate(offsets.pairs()):
         if not number % ROWS_A_LOOK:
             await breathe()
         if group in groups and topic in topics and not is_lmq(topic):
             lagging[group] = lagging.get(group, 0) + offsets.lag(group, topic)
+            consumed.setdefault(group, []).append(topic)
     for name in topics.names():
         if name.startswith(DLQ_PREFIX):
             dead_letters += offsets.range(name, 0).message_count
@@ -51,6 +55,7 @@ async def overview(console: Console, call: WebCall) -> dict[str, Any]:
             rates.append((rate, topic))
     busiest = nlargest(TOP, rates)
     furthest = nlargest(TOP, ((lag, group) for group, lag in lagging.items() if lag))
+    stuck = [group for _, group in furthest if state_of(console, group, consumed[group]) == "stuck"]
     figures, role = operations.administration.figures(), operations.administration.role
     return {
         "name": options.broker_name,
@@ -68,7 +73,7 @@ async def overview(console: Console, call: WebCall) -> dict[str, Any]:
         "diskFreeBytes": free,
         "logBytes": figures.log_end - figures.log_begin,
         "health": _health(console),
-        "warnings": _warnings(console),
+        "warnings": _warnings(console, stuck),
         "busiestTopics": [{"topic": topic, "rate": round(rate, 2)} for rate, topic in busiest],
         "furthestBehind": [{"group": group, "behind": lag} for lag, group in furthest],
         "figures": console.rings.last(),
@@ -82,10 +87,11 @@ def _health(console: Console) -> dict[str, dict[str, Any]]:
     return {part: {"ok": check.is_fine, "state": check.state} for part, check in parts.items()}
 
 
-def _warnings(console: Console) -> list[dict[str, Any]]:
+def _warnings(console: Console, stuck: Sequence[str]) -> list[dict[str, Any]]:
     """List states that an administrator should look at, each with its subject."""
     operations = console.operations
-    found: list[dict[str, Any]] = [
+    found: list[dict[str, Any]] = [{"kind": "stuck", "group": group} for group in stuck]
+    found += [
         {"kind": "inconsistent", "group": group} for group in operations.clients.inconsistent_groups()[:TOP]
     ]
     for cause, count in sorted(operations.administration.refusals().items()):

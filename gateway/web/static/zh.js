@@ -224,6 +224,7 @@ export const ZH = {
   "Maximum delivery attempts": "最大重试次数",
   "Member": "成员",
   "Members": "成员",
+  "Group is stuck": "消费组卡住",
   "Members have different subscriptions": "成员的订阅关系不一致",
   "Members with Kafka's protocol": "使用 Kafka 协议的成员",
   "Message": "消息",

@@ -35,7 +35,8 @@ export function Overview() {
       ...Object.entries(told.health).map(([part, check]) => [t(part), html`<span class=${check.ok ? "good" : "bad"}>${check.ok ? "✓" : "✗"} ${t(check.state)}</span>`]),
     ]} />
     ${told.warnings.map((warning) => html`<p class="warn">⚠ ${
-      warning.kind === "inconsistent" ? html`${t("Members have different subscriptions")}: <a href=${link(["groups", warning.group])}>${warning.group}</a>`
+      warning.kind === "stuck" ? html`${t("Group is stuck")}: <a href=${link(["groups", warning.group], { show: "diagnosis" })}>${warning.group}</a>`
+      : warning.kind === "inconsistent" ? html`${t("Members have different subscriptions")}: <a href=${link(["groups", warning.group])}>${warning.group}</a>`
       : warning.kind === "flowControl" ? `${t("Requests refused")}: ${warning.cause} ${number(warning.count)}`
       : warning.cause}</p>`)}
     <h2>${t("Now")}</h2>

@@ -1,4 +1,5 @@
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
+from mqgateway.gateway.doctor.checks import IDLE_MILLIS
 from tests.support.gateway.console import console
 
 
@@ -23,6 +24,22 @@ def test_the_broker_at_a_glance() -> None:
     assert 0 < answer["diskFreeBytes"] <= answer["diskBytes"]
     assert answer["topics"] == browser.get("/topics")["total"] == 1
     assert answer["groups"] == browser.get("/groups")["total"] == 1
+
+
+def test_stuck_group_needs_attention() -> None:
+    browser = console()
+    world = browser.world
+    world.memory.add_topic("T")
+    world.put("T")
+    for group in ("Stuck", "Gone"):
+        world.broker.tables.groups.put(SubscriptionGroupConfig(group))
+        world.broker.tables.offsets.commit(group, "T", 0, 0)
+    world.memory.subscribe("Stuck", "T")
+    assert browser.get("/overview")["warnings"] == []
+    for group in ("Stuck", "Gone"):
+        for now in (0, IDLE_MILLIS):
+            world.console.lags.note(group, now, 1, 0)
+    assert browser.get("/overview")["warnings"] == [{"kind": "stuck", "group": "Stuck"}]
 
 
 def test_charts_and_events() -> None:
