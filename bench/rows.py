@@ -177,6 +177,16 @@ ROWS = (
     ),
     Row("latency", "latency", "send 1,000/s and consume at once", 8, threads=1, aim=LATENCY),
     Row("latency-5000", "latency", "send 5,000/s and consume at once", 8, threads=5, aim=LATENCY),
+    *(
+        Row(
+            f"fan-out-{groups}",
+            "fan-out",
+            f"send 200/s to {groups} push group{'s' if groups > 1 else ''} at once, 1 KB",
+            8,
+            threads=groups,
+        )
+        for groups in (1, 10, 50)
+    ),
     Row(
         "delay",
         "delay",

@@ -21,6 +21,8 @@ import org.apache.rocketmq.common.message.MessageExt;
 final class Consuming {
     private static final int CONSUME_SECONDS_MAX = 120;
     private static final int SURPLUS_MILLIS = 500;
+    private static final int FAN_OUT_THREADS = 2;
+    private static final long FAN_OUT_NANOS = 5_000_000L;
 
     private final Load load;
 
@@ -113,7 +115,7 @@ final class Consuming {
         long begin = System.nanoTime() + Load.warmUpNanos(load.amount);
         long end = begin + TimeUnit.SECONDS.toNanos(load.amount);
         Load.mark("begin", begin);
-        long timed = sendSteadily(producer, begin, end);
+        long timed = sendSteadily(producer, begin, end, 1_000_000L, load.threads);
         Load.mark("end", end);
         Thread.sleep(1500);
         long[] times = taken.stream().mapToLong(Long::longValue).toArray();
@@ -123,14 +125,60 @@ final class Consuming {
         consumer.shutdown();
     }
 
-    /** How many of the messages carry the time of their sending. */
-    private long sendSteadily(DefaultMQProducer producer, long begin, long end) throws Exception {
+    /** Sends at a steady rate, and consumes every message by THREADS groups at once: the cost of a delivery. */
+    void fanOut() throws Exception {
+        AtomicLong received = new AtomicLong();
+        DefaultMQProducer producer = load.producer();
+        List<DefaultMQPushConsumer> consumers = new ArrayList<>();
+        List<CountDownLatch> ready = new ArrayList<>();
+        for (int number = 0; number < load.threads; number++) {
+            DefaultMQPushConsumer consumer = new DefaultMQPushConsumer("group_" + number + "_of_" + load.topic);
+            consumer.setNamesrvAddr(load.nameServer);
+            consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
+            consumer.setConsumeThreadMin(FAN_OUT_THREADS);
+            consumer.setConsumeThreadMax(FAN_OUT_THREADS);
+            consumer.subscribe(load.topic, "*");
+            CountDownLatch begun = new CountDownLatch(1);
+            ready.add(begun);
+            consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+                begun.countDown();
+                received.addAndGet(messages.stream().filter(one -> one.getUserProperty("sent") != null).count());
+                return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+            });
+            consumer.start();
+            consumers.add(consumer);
+        }
+        for (CountDownLatch begun : ready) {
+            if (!begun.await(CONSUME_SECONDS_MAX, TimeUnit.SECONDS)) {
+                throw new IllegalStateException("a group consumes nothing");
+            }
+        }
+        long begin = System.nanoTime() + Load.warmUpNanos(load.amount);
+        long end = begin + TimeUnit.SECONDS.toNanos(load.amount);
+        Load.mark("begin", begin);
+        long expected = sendSteadily(producer, begin, end, FAN_OUT_NANOS, 1) * load.threads;
+        for (long last = end + TimeUnit.SECONDS.toNanos(10); received.get() < expected && System.nanoTime() < last;) {
+            Thread.sleep(5);
+        }
+        double seconds = (System.nanoTime() - begin) / 1e9;
+        Load.mark("end", System.nanoTime());
+        Thread.sleep(SURPLUS_MILLIS);
+        System.out.printf("{\"work\":\"fan-out\",\"count\":%d,\"failed\":%d,\"perSecond\":%.1f,\"seconds\":%.3f}%n",
+            expected, load.failed.get() + Math.abs(expected - received.get()), expected / seconds, seconds);
+        System.out.flush();
+        producer.shutdown();
+        consumers.forEach(DefaultMQPushConsumer::shutdown);
+    }
+
+    /** Sends COUNT messages each NANOS; returns how many of them carry the time of their sending. */
+    private long sendSteadily(DefaultMQProducer producer, long begin, long end, long nanos, int count)
+        throws Exception {
         long timed = 0;
-        for (long next = System.nanoTime(); next < end; next += 1_000_000L) {
+        for (long next = System.nanoTime(); next < end; next += nanos) {
             while (System.nanoTime() < next) {
                 Thread.sleep(0, 200_000);
             }
-            for (int i = 0; i < load.threads; i++) {
+            for (int i = 0; i < count; i++) {
                 Message message = new Message(load.topic, load.body);
                 long sent = System.nanoTime();
                 if (sent >= begin) {

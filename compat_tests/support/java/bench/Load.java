@@ -20,7 +20,7 @@ import org.apache.rocketmq.remoting.RPCHook;
  * A load on one server with the official client: one kind of work a run, one line of JSON as result.
  *
  * <p>Usage: Load KIND NAMESRV TOPIC SECONDS THREADS BODY_BYTES [TOPICS], where KIND is sync, async, batch,
- * transactions, delay, latency, fill, fill-mixed, consume, consume-tag, consume-sql or consume-pop. SECONDS
+ * transactions, delay, latency, fan-out, fill, fill-mixed, consume, consume-tag, consume-sql or consume-pop. SECONDS
  * counts after the warm-up; for fills and consuming it is a number of messages. With TOPICS sends go to so many
  * topics in turn, TOPIC_0 and the next ones, which must be there. Sends are signed where the properties
  * bench.accessKey and bench.secretKey say by whom.
@@ -80,6 +80,7 @@ public final class Load {
             case "fill-mixed": new Sends(load).fillMixed(); break;
             case "transactions": new Transactions(load).run(); break;
             case "delay": new Delays(load).run(); break;
+            case "fan-out": new Consuming(load).fanOut(); break;
             case "latency": new Consuming(load).latency(); break;
             case "consume": new Consuming(load).consume("*"); break;
             case "consume-pop": new Consuming(load).pop(); break;
