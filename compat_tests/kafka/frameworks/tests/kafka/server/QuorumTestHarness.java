@@ -106,7 +106,6 @@ public abstract class QuorumTestHarness implements Logging {
         KafkaBroker broker = BrokerView.of(this::observer, this::port, this::aborted, config);
         Mockito.doAnswer(call -> start(config)).when(broker).startup();
         Mockito.doNothing().when(broker).shutdown();  // `tearDown` does it, as one stands for all
-        Mockito.doNothing().when(broker).awaitShutdown();
         if (starts) {
             broker.startup();
         }
