@@ -109,7 +109,7 @@ def test_transactions_that_do_not_end_are_shown_with_their_commands(
         "epoch": 0,
         "first_offset": 4,
     }
-    hanging |= {"stored": 1000, "remedy": "abort payments"}
+    hanging |= {"first_offset": 4, "stored": 1000, "remedy": "abort payments"}
 
     def with_transactions(route: Route) -> None:
         answer = route.fetch().json() | {"kafka": [late, unwritten], "hanging": [hanging]}
