@@ -40,9 +40,7 @@ def hanging_transactions(operations: Operations, coordinator: TxnCoordinator) ->
 
     Those with a record of the last minute are left out, as the coordinator may be writing about them.
     """
-    peers = operations.peers
-    coordinates = coordinator.is_loaded and (peers is None or peers.names[0] == peers.own)
-    if not coordinates:
+    if not coordinator.is_loaded:  # another broker coordinates
         return []
     table, now = coordinator.table, operations.clock.millis()
     known = {
