@@ -43,23 +43,28 @@ def hanging_transactions(operations: Operations, coordinator: TxnCoordinator) ->
     if not coordinator.is_loaded:  # another broker coordinates
         return []
     table, now = coordinator.table, operations.clock.millis()
+    permit = operations.gate.internal(Use.QUERY)
+    suspects = [
+        (TopicPartition(topic, queue_id), producer_id, one)
+        for (store_topic, queue_id, producer_id), one in operations.batches.open_in_queues(permit)
+        if now - one.stored >= LATE_MILLIS and (topic := kafka_name(store_topic)) is not None
+    ]
+    ids = {producer_id for _, producer_id, _ in suspects}
     known = {
         (entry.status.producer_id, partition)
         for entry in (*table.open.values(), *table.prepared.values())
-        if entry.status is not None
+        if entry.status is not None and entry.status.producer_id in ids
         for partition in entry.status.partitions
     }
-    found: list[HangingTransaction] = []
-    permit = operations.gate.internal(Use.QUERY)
-    for (store_topic, queue_id, producer_id), one in operations.batches.open_in_queues(permit):
-        topic = kafka_name(store_topic)
-        if topic is None or now - one.stored < LATE_MILLIS:
-            continue
-        if (producer_id, TopicPartition(topic, queue_id)) not in known:
-            command = abort_command(topic, queue_id, one.first_offset)
-            found.append(
-                HangingTransaction(
-                    topic, queue_id, producer_id, one.epoch, one.first_offset, one.stored, command
-                )
-            )
-    return sorted(found)
+    return sorted(
+        HangingTransaction(
+            *partition,
+            producer_id,
+            one.epoch,
+            one.first_offset,
+            one.stored,
+            abort_command(*partition, one.first_offset),
+        )
+        for partition, producer_id, one in suspects
+        if (producer_id, partition) not in known
+    )
