@@ -7,6 +7,8 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
+from playwright.sync_api import Route
+
 from browser_tests.conftest import Server, Visitor
 from mqgateway.engine.record_batches.reader import Reader
 from mqgateway.gateway.kafka.codec.apis import APIS
@@ -84,3 +86,40 @@ def test_kafka_topics_groups_and_transactions_are_shown(
     visitor.page.get_by_role("cell", name="payments: 1").wait_for()
     assert "Ongoing" in visitor.page.locator("tr", has_text="shop").inner_text()
     kafka.close()
+
+
+def test_transactions_that_do_not_end_are_shown_with_their_commands(
+    serve: Callable[..., Server], visit: Callable[..., Visitor]
+) -> None:
+    server, visitor = serve(), visit()
+    late = {
+        "id": "shop",
+        "state": "Ongoing",
+        "producer_id": 7,
+        "epoch": 0,
+        "started": 1000,
+        "timeout": 60_000,
+    }
+    late |= {"partitions": ["payments: 1"], "is_late": True, "remedy": "abort shop"}
+    unwritten = late | {"id": "other", "state": "PrepareCommit", "remedy": ""}
+    hanging: dict[str, Any] = {
+        "topic": "payments",
+        "partition": 0,
+        "producer_id": 8,
+        "epoch": 0,
+        "first_offset": 4,
+    }
+    hanging |= {"first_offset": 4, "stored": 1000, "remedy": "abort payments"}
+
+    def with_transactions(route: Route) -> None:
+        answer = route.fetch().json() | {"kafka": [late, unwritten], "hanging": [hanging]}
+        route.fulfill(json=answer)
+
+    visitor.page.route("**/api/v1/transactions", with_transactions)
+    visitor.open(server.url)
+    visitor.visit("transactions")
+    assert "abort it: abort shop" in visitor.page.locator("tr", has_text="shop").inner_text()
+    assert "markers are missing" in visitor.page.locator("tr", has_text="PrepareCommit").inner_text()
+    visitor.sees("Hanging transactions")
+    visitor.page.get_by_role("cell", name="abort payments").wait_for()
+    assert not visitor.barriers()

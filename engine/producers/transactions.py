@@ -323,6 +323,17 @@ class KafkaTransactions:
                 found.setdefault(queue_id, {})[producer_id] = known
         return found
 
+    def open_in_queues(self) -> list[tuple[Key, ProducerTransaction]]:
+        """Return the open transactions of all queues, without those whose marker is written."""
+        found: list[tuple[Key, ProducerTransaction]] = []
+        for (topic, queue_id), queue in self.queues.items():
+            for producer_id in queue.open:
+                key = topic, queue_id, producer_id
+                known = self._expected.get(key) or self.producers.get(key)
+                if known is not None and known.first_offset != NONE:
+                    found.append((key, known))
+        return found
+
 
 def first_offset_of(produced: Produced, queue_offset: int) -> int:
     """Return the offset of the first message of a batch or marker, whose record is at `queue_offset`."""

@@ -45,7 +45,10 @@ class CoordinatedGroup(NamedTuple):
 
 
 class CoordinatedTransaction(NamedTuple):
-    """A transaction that is not finished. `started` is a time in ms, `timeout` is in ms."""
+    """A transaction that is not finished. `started` is a time in ms, `timeout` is in ms.
+
+    `is_late` is True if it should have ended; `remedy` is the command that ends it, empty if there is none.
+    """
 
     id: str
     producer_id: int
@@ -54,6 +57,24 @@ class CoordinatedTransaction(NamedTuple):
     started: int
     timeout: int
     partitions: Sequence[str]
+    is_late: bool = False
+    remedy: str = ""
+
+
+class HangingTransaction(NamedTuple):
+    """An open transaction in a partition that its coordinator does not have there, so that it will not end.
+
+    Readers of committed records stop at `first_offset`. `stored` is the time of its last record, ms, and
+    `remedy` the command that ends it.
+    """
+
+    topic: str
+    partition: int
+    producer_id: int
+    epoch: int
+    first_offset: int
+    stored: int
+    remedy: str
 
 
 class CoordinatorView(Protocol):
@@ -70,4 +91,9 @@ class CoordinatorView(Protocol):
 
     def transactions(self) -> Sequence[CoordinatedTransaction]:
         """Return the transactions that are not finished, the oldest first."""
+        ...
+
+    def hanging_transactions(self) -> Sequence[HangingTransaction]:
+        """Return the transactions that hang in partitions of this broker, by topic and partition; none if
+        another broker coordinates them."""
         ...

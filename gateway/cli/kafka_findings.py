@@ -16,11 +16,10 @@ from mqgateway.gateway.cli.kafka_queries import (
     PartitionProducer,
 )
 from mqgateway.gateway.cli.times import iso
+from mqgateway.gateway.kafka.stuck_transactions import abort_command, is_late, terminate_command
 from mqgateway.gateway.migration.kafka.share_groups import SHARE
 
 ONGOING: Final = "Ongoing"
-LATE_MILLIS: Final = 60_000
-"""Time after which a transaction that is to be aborted, or whose markers are to be written, is reported."""
 
 
 class KafkaFinding(NamedTuple):
@@ -52,8 +51,7 @@ def hanging_findings(found: Iterable[PartitionProducer]) -> Iterator[KafkaFindin
             f"{one.partition}: producer {one.producer_id} has an open transaction since offset "
             f"{one.open_since}, last written {iso(one.last_timestamp)}, which no coordinator knows; "
             "read_committed consumers stop before it",
-            f"kafka-transactions.sh abort --topic {topic} --partition {number} "
-            f"--start-offset {one.open_since}",
+            abort_command(topic, number, one.open_since),
         )
 
 
@@ -61,7 +59,7 @@ def late_transactions(known: Iterable[ListedTransaction], now: int) -> Iterator[
     """Yield a finding for each transaction that should have ended; `now` is the wall time, ms."""
     for one in known:
         age = now - one.started
-        if one.started < 0 or age < one.timeout + LATE_MILLIS:
+        if not is_late(one.started, one.timeout, now):
             continue
         partitions = ", ".join(map(str, sorted(one.partitions)[:5]))
         if one.state == ONGOING:
@@ -69,8 +67,8 @@ def late_transactions(known: Iterable[ListedTransaction], now: int) -> Iterator[
                 "late-transaction",
                 f"transaction {one.transactional_id} of producer {one.producer_id} is open for "
                 f"{age // 1000} s, its timeout is {one.timeout // 1000} s: {partitions}",
-                "see the log of the coordinator, which should have aborted it; the next producer with this "
-                "transactional id aborts it too",
+                "see the log of the coordinator, which should have aborted it, or abort it: "
+                f"{terminate_command(one.transactional_id)}",
             )
         else:
             yield KafkaFinding(

@@ -13,6 +13,8 @@ from mqgateway.gateway.broker.operations import (
     CoordinatedGroup,
     CoordinatedMember,
     CoordinatedTransaction,
+    HangingTransaction,
+    Operations,
     SharedPartition,
 )
 from mqgateway.gateway.kafka.api.groups import CLASSIC, TYPES
@@ -28,8 +30,10 @@ from mqgateway.gateway.kafka.group_names import kafka_group
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
 from mqgateway.gateway.kafka.share_groups.assignor import SIMPLE
 from mqgateway.gateway.kafka.share_groups.group import ShareGroup
+from mqgateway.gateway.kafka.stuck_transactions import hanging_transactions, is_late, terminate_command
 from mqgateway.gateway.kafka.topics import Topics, store_name
-from mqgateway.gateway.kafka.transactions.table import TxnTable
+from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
+from mqgateway.gateway.kafka.transactions.status import TxnState
 
 Item = TypeVar("Item")
 
@@ -41,8 +45,14 @@ class KafkaView:
     """See `operations.CoordinatorView`. Nothing is shown of groups that only RocketMQ's clients use."""
 
     def __init__(
-        self, coordinator: Coordinator, shares: ShareCoordination, transactions: TxnTable, topics: Topics
+        self,
+        operations: Operations,
+        coordinator: Coordinator,
+        shares: ShareCoordination,
+        transactions: TxnCoordinator,
+        topics: Topics,
     ) -> None:
+        self._operations = operations
         self._coordinator = coordinator
         self._shares = shares
         self._transactions = transactions
@@ -66,7 +76,8 @@ class KafkaView:
 
     def transactions(self) -> Sequence[CoordinatedTransaction]:
         """See `CoordinatorView`."""
-        entries = {**self._transactions.open, **self._transactions.prepared}
+        table, now = self._transactions.table, self._operations.clock.millis()
+        entries = {**table.open, **table.prepared}
         found = [(entry.id, entry.status) for entry in entries.values() if entry.status is not None]
         return [
             CoordinatedTransaction(
@@ -77,9 +88,15 @@ class KafkaView:
                 status.started,
                 status.timeout,
                 _named((one.topic, one.partition) for one in status.partitions),
+                is_late(status.started, status.timeout, now),
+                terminate_command(transactional_id) if status.state is TxnState.ONGOING else "",
             )
             for transactional_id, status in sorted(found, key=lambda pair: pair[1].started)
         ]
+
+    def hanging_transactions(self) -> Sequence[HangingTransaction]:
+        """See `CoordinatorView`."""
+        return hanging_transactions(self._operations, self._transactions)
 
     def _group(self, name: str) -> AnyGroup | None:
         group_id = kafka_group(name)

@@ -71,7 +71,7 @@ class KafkaService:
         self._transactions = transactions = TransactionCoordination(operations, everywhere, coordinator)
         self._shares = shares = ShareCoordination(operations, topics, coordinator)
         operations.coordinated.attach(
-            KafkaView(coordinator, shares, transactions.coordinator.table, everywhere)
+            KafkaView(operations, coordinator, shares, transactions.coordinator, everywhere)
         )
         sharing = ShareRequests(shares.table, shares.settings, access, topics)
         requests = TransactionRequests(operations, transactions, access, everywhere)

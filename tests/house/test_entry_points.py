@@ -14,6 +14,8 @@ WALL_TIME = {
     "engine/steady_clock.py": "where steady time begins, and how far the wall clock was set since",
     "gateway/cli/kafka.py": "compared with when transactions started",
     "engine/cold_reads.py": "shown: when a group was first and last heard of",
+    "gateway/kafka/coordinator_view.py": "compared with when transactions started",
+    "gateway/kafka/stuck_transactions.py": "compared with when records of transactions were stored",
     "gateway/kafka/coordinator_queue.py": "written: the times of records of coordinators",
     "gateway/kafka/delegation.py": "written: when tokens expire",
     "gateway/kafka/sasl/authentication.py": "compared with when tokens expire",

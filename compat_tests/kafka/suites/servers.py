@@ -11,6 +11,7 @@ import itertools
 import sys
 from typing import Any
 
+from compat_tests.kafka.suites import anonymous
 from mqgateway.gateway.testing import Server
 
 SETTINGS = {
@@ -85,19 +86,19 @@ def started(settings: dict[str, str]) -> Server:
     protocol = settings.pop("security.protocol")
     if protocol != "PLAINTEXT":
         raise Needed(f"{protocol}")
-    if settings.get("authorizer.class.name"):  # rights of `User:ANONYMOUS`
-        raise Needed("users without authentication")
+    access = anonymous.SETTINGS if settings.get("authorizer.class.name") else {}
     if "metric.reporters" in settings:  # by which Kafka's servers receive the metrics of clients
         settings["client.telemetry"] = "true"
     for name, (low, high) in LIMITS.items():  # tests that want no limit set Kafka's least or greatest number
         if name in settings:
             settings[name] = str(min(max(int(settings[name]), low), high))
     known: dict[str, Any] = {SETTINGS[name]: value for name, value in settings.items() if name in SETTINGS}
-    return Server(kafkaNodeId=0, **known).start()
+    return Server(kafkaNodeId=0, **known, **access).start()
 
 
 def main() -> None:
     """Answer requests until there are no more."""
+    anonymous.admit()
     servers = Servers()
     for line in sys.stdin:
         try:

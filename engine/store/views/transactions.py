@@ -134,6 +134,10 @@ class TransactionsView(SnapshotView):
         """Return the producers of each queue of a topic that has any, by producer id."""
         return self._transactions.of_topic(topic, self._clock.millis())
 
+    def open_in_queues(self) -> list[tuple[Key, ProducerTransaction]]:
+        """Return the open transactions of all queues, by topic, queue and producer id."""
+        return self._transactions.open_in_queues()
+
     @property
     def limits_reading(self) -> bool:
         """See `View`."""

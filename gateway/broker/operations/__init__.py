@@ -62,6 +62,7 @@ from mqgateway.gateway.broker.coordinated import (
     CoordinatedMember,
     CoordinatedTransaction,
     CoordinatorView,
+    HangingTransaction,
     SharedPartition,
 )
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -165,6 +166,7 @@ __all__ = [
     "GroupMember",
     "GroupOperations",
     "HalfPlace",
+    "HangingTransaction",
     "Health",
     "Lite",
     "LiteClient",

@@ -73,6 +73,11 @@ class BatchProducers(BatchQueues):
         self._gate.enter(permit, Use.QUERY)
         return self._broker.store.transactions.of_topic(topic)
 
+    def open_in_queues(self, permit: Permit) -> list[tuple[tuple[str, int, int], ProducerTransaction]]:
+        """Return the open transactions of all queues, by topic, queue and producer id."""
+        self._gate.enter(permit, Use.QUERY)
+        return self._broker.store.transactions.open_in_queues()
+
     def last_stable_offset(self, permit: Permit, topic: str, queue_id: int) -> int:
         """Return where readers of committed records stop in a queue. Raises `OperationError`."""
         self._gate.enter(permit, Use.QUERY, Use.PULL)

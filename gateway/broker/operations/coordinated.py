@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.coordinated import CoordinatedGroup, CoordinatedTransaction, CoordinatorView
+from mqgateway.gateway.broker.coordinated import (
+    CoordinatedGroup,
+    CoordinatedTransaction,
+    CoordinatorView,
+    HangingTransaction,
+)
 
 
 class CoordinatedOperations:
@@ -27,3 +32,8 @@ class CoordinatedOperations:
         """Return the transactions of front ends that are not finished, the oldest first."""
         view = self._broker.coordinated
         return () if view is None else view.transactions()
+
+    def hanging_transactions(self) -> Sequence[HangingTransaction]:
+        """Return the transactions of front ends that hang; see `CoordinatorView`."""
+        view = self._broker.coordinated
+        return () if view is None else view.hanging_transactions()

@@ -21,6 +21,7 @@ from mqgateway.gateway.kafka.share_partitions.dead_letters import (
     DeadLetters,
     restored_cause,
 )
+from mqgateway.gateway.kafka.share_partitions.first_deliveries import FirstDeliveries, delivered_together
 from mqgateway.gateway.kafka.share_partitions.ranges import (
     Change,
     OffsetRange,
@@ -29,8 +30,8 @@ from mqgateway.gateway.kafka.share_partitions.ranges import (
     change_between,
     merged,
 )
-from mqgateway.gateway.kafka.share_partitions.settings import delivered_together, throttled_from
-from mqgateway.gateway.kafka.share_partitions.spans import Acquired, BatchSpan, batch_end
+from mqgateway.gateway.kafka.share_partitions.settings import throttled_from
+from mqgateway.gateway.kafka.share_partitions.spans import Acquired, BatchSpan, batch_end, join
 
 GAP: Final = 0
 ACCEPT: Final = 1
@@ -102,19 +103,21 @@ class _Ending(NamedTuple):
 class SharePartition:
     """The state of a share partition that begins at an offset."""
 
-    __slots__ = ("_changed", "_dead", "_may_have_available", "next", "ranges", "start")
+    __slots__ = ("_changed", "_dead", "_first_deliveries", "_may_have_available", "next", "ranges", "start")
 
     def __init__(self, start: int) -> None:
         self.start = self.next = start
         self.ranges: list[OffsetRange] = []
         self._changed: list[OffsetRange] = []
         self._dead: list[DeadLetters] = []
+        self._first_deliveries = FirstDeliveries()
         self._may_have_available = False
 
     @classmethod
     def restored(cls, start: int, batches: Iterable[OffsetRange]) -> SharePartition:
         """Return the state of stored batches. A later batch replaces what earlier ones say of its offsets;
-        offsets of which none says anything were not delivered yet."""
+        offsets of which none says anything were not delivered yet. Records with the same state count as
+        delivered together."""
         state = cls(start)
         for one in batches:
             if one.first > state.next:
@@ -122,6 +125,7 @@ class SharePartition:
             if one.last >= state.next:
                 state._add(OffsetRange(state.next, one.last, _AVAILABLE, 0))
             change_between(state.ranges, one.first, one.last, _becoming(one))
+        state._first_deliveries = FirstDeliveries(one.first for one in state.ranges)
         state._may_have_available = True
         state._advance()
         return state
@@ -203,9 +207,9 @@ class SharePartition:
         if room <= 0:
             last = min(last, self.next - 1)
             count = min(wish.records, self.next - offset)
-        acquired, is_throttled = self._acquire_available(wish, spans, last, count, settings)
+        acquired, has_throttled = self._acquire_available(wish, spans, last, count, settings)
         count -= sum(one.last - one.first + 1 for one in acquired)
-        if not is_throttled and count > 0 and last >= self.next >= spans[0].first:
+        if not has_throttled and count > 0 and last >= self.next >= spans[0].first:
             acquired += self._acquire_new(wish, spans, last, count)
         return acquired
 
@@ -224,25 +228,38 @@ class SharePartition:
         count: int,
         settings: ShareGroupSettings,
     ) -> tuple[list[Acquired], bool]:
-        """Acquire records that are available again; return them, and True if no others may come with them."""
+        """Acquire records that are available again; return them, and True if no others may come with them.
+
+        Records that were delivered often come without those of other batches.
+        """
         acquired: list[Acquired] = []
-        low = max(self.start, spans[0].first)
-        for one in between(self.ranges, low, last):
-            if one.state is not _AVAILABLE:
-                continue
-            first, end = max(one.first, low), min(one.last, last)
-            together = delivered_together(one.deliveries, end - first + 1, settings.delivery_count_limit)
-            is_throttled = one.deliveries >= throttled_from(settings.delivery_count_limit)
-            if count <= 0 or (is_throttled and acquired):
-                return acquired, is_throttled
-            limit = first + min(count, together) - 1
-            end = min(end, limit if wish.is_exact or is_throttled else batch_end(spans, limit))
-            change_between(self.ranges, first, end, _acquiring(wish))
-            acquired.append(Acquired(first, end, one.deliveries + 1))
-            if is_throttled:
+        low, limit = max(self.start, spans[0].first), settings.delivery_count_limit
+        least = throttled_from(limit)
+        for first, end in self._first_deliveries.between(low, last, self.next):
+            available = self._available(max(first, low), min(end, last))
+            has_throttled = any(one.deliveries >= least for one in available)
+            if available and (count <= 0 or (has_throttled and acquired)):
+                return acquired, has_throttled
+            if has_throttled:
+                available = delivered_together(available, end - first + 1, limit)
+            for one in available:
+                allowed = one.first + count - 1
+                end = min(one.last, allowed if wish.is_exact or has_throttled else batch_end(spans, allowed))
+                if count > 0 and one.first <= end:
+                    change_between(self.ranges, one.first, end, _acquiring(wish))
+                    join(acquired, Acquired(one.first, end, one.deliveries + 1))
+                    count -= end - one.first + 1
+            if has_throttled:
                 return acquired, True
-            count -= end - first + 1
         return acquired, False
+
+    def _available(self, first: int, last: int) -> list[OffsetRange]:
+        """Return the records from `first` to `last` that are available."""
+        return [
+            one._replace(first=max(one.first, first), last=min(one.last, last))
+            for one in between(self.ranges, first, last)
+            if one.state is _AVAILABLE
+        ]
 
     def _acquire_new(
         self, wish: Acquisition, spans: Sequence[BatchSpan], last: int, count: int
@@ -260,6 +277,7 @@ class SharePartition:
             if first + wish.batch_size <= span.first <= last:
                 acquired.append(Acquired(first, span.first - 1, 1))
                 first = span.first
+                self._first_deliveries.begin(first)
         return [*acquired, Acquired(first, last, 1)]
 
     def archive(self, first: int, last: int) -> None:
@@ -355,6 +373,7 @@ class SharePartition:
     # Ranges
 
     def _add(self, one: OffsetRange) -> None:
+        self._first_deliveries.begin(one.first)
         self.ranges[-1:] = merged((*self.ranges[-1:], one))
         self.next = one.last + 1
 
@@ -374,6 +393,7 @@ class SharePartition:
         if done:
             self.start = self.ranges[done - 1].last + 1
             del self.ranges[:done]
+        self._first_deliveries.keep(self.start, self.next)
 
 
 def _acquiring(wish: Acquisition) -> Change:

@@ -1,4 +1,4 @@
-"""Limits of the tables that clients grow, and how records are delivered that fail again and again.
+"""Limits of the tables that clients grow, and the delivery counts from which on deliveries are limited.
 
 Standard: `ShareGroupConfig`, `SharePartition`.
 """
@@ -26,11 +26,6 @@ def throttled_from(limit: int) -> int:
     return max(2, (limit + 1) // 2)
 
 
-def delivered_together(count: int, size: int, limit: int) -> int:
-    """Return how many of `size` records are delivered together that were delivered `count` times."""
-    least = throttled_from(limit)
-    if count < least:
-        return size
-    if limit > 2 and count >= limit - 1:
-        return 1
-    return max(1, size >> (count - least + 1))
+def is_last_attempt(deliveries: int, limit: int) -> bool:
+    """Return True if a record that was delivered so often is delivered for the last time, and so alone."""
+    return limit > 2 and deliveries >= limit - 1

@@ -33,6 +33,14 @@ def batch_end(spans: Sequence[BatchSpan], offset: int) -> int:
     return max(offset, spans[index].last) if index >= 0 else offset
 
 
+def join(acquired: list[Acquired], following: Acquired) -> None:
+    """Append records to others, as one entry with their neighbours that were delivered as often."""
+    last = acquired[-1] if acquired else None
+    if last is not None and (last.last + 1, last.deliveries) == (following.first, following.deliveries):
+        following = following._replace(first=acquired.pop().first)
+    acquired.append(following)
+
+
 def aborted_spans(spans: Iterable[BatchSpan], aborted: Iterable[tuple[int, int]]) -> list[BatchSpan]:
     """Return the batches of aborted transactions, each of which is a first offset and a producer id.
 

@@ -38,7 +38,8 @@ async def delayed(console: Console, call: WebCall) -> dict[str, Any]:
 
 def transactions(console: Console, call: WebCall) -> dict[str, Any]:
     """List open transactions, the oldest first: half messages not committed or rolled back yet, and
-    transactions of Kafka's producers. `started` is a time in ms, `age` and `timeout` are in ms."""
+    transactions of Kafka's producers, and those that hang in partitions. `started` and `stored` are times in
+    ms, `age` and `timeout` are in ms."""
     operations = console.operations
     return {
         "topics": [
@@ -59,6 +60,9 @@ def transactions(console: Console, call: WebCall) -> dict[str, Any]:
             for one in operations.transactions.open(call.query["limit"], call.now)
         ],
         "kafka": [one._asdict() for one in operations.coordinated.transactions()[: call.query["limit"]]],
+        "hanging": [
+            one._asdict() for one in operations.coordinated.hanging_transactions()[: call.query["limit"]]
+        ],
     }
 
 

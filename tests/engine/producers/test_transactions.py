@@ -257,3 +257,18 @@ def test_state_agrees_with_a_search_through_all_records(
     for producer_id in range(5):
         aborted = [one for one in ranges if one[0] == producer_id and one[1] <= begin <= one[2]]
         assert log.transactions.is_aborted(*PLACE, producer_id, begin) == bool(aborted)
+
+
+def test_open_transactions_of_all_queues_are_listed_until_their_marker_is_written() -> None:
+    log = Log()
+    log.batch(1)
+    log.batch(2, 3)
+    log.batch(3, plain=True)
+    assert [(key, known.first_offset) for key, known in log.transactions.open_in_queues()] == [
+        ((*PLACE, 1), 0),
+        ((*PLACE, 2), 1),
+    ]
+    log.marker(1, False)
+    marker = Marker(2, 0, True, 0)
+    log.transactions.expect(*PLACE, marker, log.offset, log.end + 100, log.now)
+    assert log.transactions.open_in_queues() == []

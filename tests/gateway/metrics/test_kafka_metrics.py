@@ -51,6 +51,10 @@ class Groups:
         """See `CoordinatorView`."""
         return ()
 
+    def hanging_transactions(self) -> tuple[()]:
+        """See `CoordinatorView`."""
+        return ()
+
 
 def host() -> ExportingBroker:
     """Return a broker with a topic of three records, of which a group has consumed one."""

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mqgateway.gateway.broker.operations import (
     CoordinatedGroup,
     CoordinatedMember,
     CoordinatedTransaction,
+    HangingTransaction,
     SharedPartition,
 )
 
 
 class OneGroup:
-    """A front end with one group."""
+    """A front end with one group, and transactions that hang."""
 
-    def __init__(self, name: str, found: CoordinatedGroup) -> None:
+    def __init__(
+        self, name: str, found: CoordinatedGroup, hanging: Sequence[HangingTransaction] = ()
+    ) -> None:
         self._name = name
         self._found = found
+        self._hanging = hanging
 
     def group(self, name: str) -> CoordinatedGroup | None:
         """See `CoordinatorView`."""
@@ -29,6 +35,10 @@ class OneGroup:
     def transactions(self) -> list[CoordinatedTransaction]:
         """See `CoordinatorView`."""
         return []
+
+    def hanging_transactions(self) -> Sequence[HangingTransaction]:
+        """See `CoordinatorView`."""
+        return self._hanging
 
 
 def kafka_group(

@@ -28,6 +28,12 @@ export function Delayed() {
     ]} />`;
 }
 
+// A transaction that should have ended, with what helps.
+function late(row) {
+  if (!row.is_late) return "";
+  return html`<span class="warn">⚠ ${row.remedy ? html`${t("abort it:")} <code>${row.remedy}</code>` : t("its markers are missing: see why the partitions do not accept writes")}</span>`;
+}
+
 export function Transactions() {
   const asked = useAsked("/transactions", 10);
   const told = asked.value;
@@ -56,5 +62,16 @@ export function Transactions() {
       { title: t("Started"), value: (row) => time(row.started) },
       { title: t("Timeout"), isNumber: true, value: (row) => duration(row.timeout) },
       { title: t("Partitions"), value: (row) => row.partitions.join("; ") },
-    ]} />`;
+      { title: t("Late"), value: late },
+    ]} />
+    ${told.hanging.length > 0 && html`<h2>${t("Hanging transactions")}</h2>
+    <p class="warn">⚠ ${t("Open in a partition, and unknown to their coordinator: they do not end, and readers of committed records stop at their first offset.")}</p>
+    <${Table} caption=${t("By topic")} rows=${told.hanging} keyOf=${(row) => `${row.topic} ${row.partition} ${row.producer_id}`} columns=${[
+      { title: t("Topic"), value: (row) => row.topic },
+      { title: t("Partition"), isNumber: true, value: (row) => row.partition },
+      { title: t("Producer"), isNumber: true, value: (row) => row.producer_id },
+      { title: t("Open since offset"), isNumber: true, value: (row) => number(row.first_offset) },
+      { title: t("Last written"), value: (row) => time(row.stored) },
+      { title: t("Command that ends it"), value: (row) => html`<code>${row.remedy}</code>` },
+    ]} />`}`;
 }

@@ -31,8 +31,3 @@ def test_values_without_limit_become_those_of_the_server() -> None:
 def test_protocol_that_is_lacking_is_named() -> None:
     with pytest.raises(Needed, match="SSL"):
         Servers().answer("start", "security.protocol=SSL")
-
-
-def test_access_control_of_clients_without_authentication_is_lacking() -> None:
-    with pytest.raises(Needed, match="users without authentication"):
-        Servers().answer("start", "authorizer.class.name=Standard", "security.protocol=PLAINTEXT")

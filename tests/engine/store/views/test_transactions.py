@@ -64,6 +64,8 @@ def test_readers_stop_at_the_oldest_open_transaction() -> None:
     assert bench.store.is_held_back(TOPIC, 0, 1) and not bench.store.is_held_back(TOPIC, 0, 0)
     assert wholes(bench.store, uncommitted=False) == [0]
     assert wholes(bench.store, uncommitted=True) == [0, 1, 3]
+    [(key, known)] = bench.store.transactions.open_in_queues()
+    assert (key, known.first_offset) == ((TOPIC, 0, 1), 1)
     end(bench.store, 1, is_commit=True)
     assert offsets(bench.store) == [0, 1, 2, 3]
     assert not bench.store.is_held_back(TOPIC, 0, 1)

@@ -122,6 +122,8 @@ def test_producers_with_transactions_are_listed() -> None:
     scene.mark(producer_id=8, producer_epoch=1, coordinator_epoch=4)
     found = scene.operations.batches.open_transactions(scene.permit(Use.QUERY), "K")[0]
     assert [(one, *known[:3]) for one, known in found.items()] == [(7, 0, -1, 0), (8, 1, 4, -1)]
+    every = scene.operations.batches.open_in_queues(scene.permit(Use.QUERY))
+    assert [(key, known.first_offset) for key, known in every] == [(("K", 0, 7), 0)]
     assert scene.operations.batches.is_in_transaction("K", 0, 7, 0)
     assert not scene.operations.batches.is_in_transaction("K", 0, 7, 1)
 

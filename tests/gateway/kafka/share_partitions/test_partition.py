@@ -111,16 +111,6 @@ def test_released_records_are_delivered_until_the_limit() -> None:
     assert (partition.start, partition.next) == (1, 1)
 
 
-def test_records_that_fail_again_and_again_are_delivered_in_smaller_numbers() -> None:
-    partition = SharePartition(0)
-    sizes = []
-    for _ in range(5):
-        [one] = acquire(partition, spans(0, 16))
-        sizes.append(one.last - one.first + 1)
-        acknowledge(partition, one.first, one.last, RELEASE)
-    assert sizes == [16, 16, 16, 8, 1]
-
-
 def test_expired_records_are_available_again() -> None:
     partition = SharePartition(0)
     acquire(partition, spans(0, 2), deadline=100)

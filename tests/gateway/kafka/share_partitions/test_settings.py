@@ -1,10 +1,10 @@
-"""Numbers of records that are delivered together when they fail again and again."""
+"""Delivery counts from which on deliveries are limited."""
 
 from __future__ import annotations
 
 import pytest
 
-from mqgateway.gateway.kafka.share_partitions.settings import delivered_together, throttled_from
+from mqgateway.gateway.kafka.share_partitions.settings import is_last_attempt, throttled_from
 
 
 @pytest.mark.parametrize(("limit", "least"), [(2, 2), (3, 2), (5, 3), (10, 5)])
@@ -13,7 +13,8 @@ def test_throttling_begins_at_half_the_limit(limit: int, least: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("count", "limit", "together"), [(2, 5, 100), (3, 5, 50), (4, 5, 1), (5, 10, 50), (8, 10, 6), (1, 2, 100)]
+    ("deliveries", "limit", "is_last"),
+    [(3, 5, False), (4, 5, True), (6, 5, True), (1, 2, False), (2, 3, True)],
 )
-def test_records_come_in_smaller_numbers(count: int, limit: int, together: int) -> None:
-    assert delivered_together(count, 100, limit) == together
+def test_last_attempts_are_counted_by_the_limit(deliveries: int, limit: int, is_last: bool) -> None:
+    assert is_last_attempt(deliveries, limit) is is_last

@@ -7,6 +7,7 @@ from mqgateway.gateway.kafka.share_partitions.spans import (
     BatchSpan,
     aborted_spans,
     batch_end,
+    join,
     without,
 )
 
@@ -39,3 +40,10 @@ def test_aborted_batches_are_taken_out_of_what_was_acquired() -> None:
         Acquired(7, 9, 2),
     ]
     assert without(acquired, [BatchSpan(0, 20)]) == []
+
+
+def test_neighbours_that_were_delivered_as_often_are_one_entry() -> None:
+    acquired: list[Acquired] = []
+    for one in (Acquired(0, 1, 2), Acquired(2, 3, 2), Acquired(4, 4, 1), Acquired(6, 6, 1)):
+        join(acquired, one)
+    assert acquired == [Acquired(0, 3, 2), Acquired(4, 4, 1), Acquired(6, 6, 1)]

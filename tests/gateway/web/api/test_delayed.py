@@ -1,5 +1,7 @@
 from mqgateway.engine.message import Message
+from mqgateway.gateway.broker.operations import HangingTransaction
 from tests.support.gateway.console import HOST_BYTES, console
+from tests.support.gateway.coordinated import OneGroup, kafka_group
 
 
 def test_delay_levels_that_wait() -> None:
@@ -53,3 +55,12 @@ def test_open_transactions() -> None:
     half = broker.transactions.open_halves(1)[0]
     assert broker.transactions.roll_back(half)
     assert [row["id"] for row in browser.get("/transactions")["rows"]] == [answer["rows"][1]["id"]]
+
+
+def test_hanging_transactions_of_kafka_are_listed_up_to_the_limit() -> None:
+    browser = console()
+    assert browser.get("/transactions")["hanging"] == []
+    found = [HangingTransaction("T", number, 7, 0, 3, 1000, "end it") for number in range(2)]
+    browser.world.console.operations.coordinated.attach(OneGroup("G", kafka_group(), found))
+    assert browser.get("/transactions")["hanging"] == [one._asdict() for one in found]
+    assert len(browser.get("/transactions?limit=1")["hanging"]) == 1

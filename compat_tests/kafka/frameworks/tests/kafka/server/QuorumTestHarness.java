@@ -3,8 +3,11 @@ package kafka.server;
 import com.typesafe.scalalogging.Logger;
 import com.typesafe.scalalogging.Logger$;
 import java.time.Duration;
+import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 import kafka.utils.Logging;
@@ -50,6 +53,7 @@ public abstract class QuorumTestHarness implements Logging {
     private String logIdent;
     private TestInfo testInfo;
     private String[] server;
+    private final Set<KafkaBroker> alive = Collections.newSetFromMap(new IdentityHashMap<>());
     private Admin observer;
     private TestAbortedException needed;
 
@@ -104,22 +108,33 @@ public abstract class QuorumTestHarness implements Logging {
     public KafkaBroker createBroker(
             KafkaConfig config, Time time, boolean starts, Option<String> threadNamePrefix) {
         KafkaBroker broker = BrokerView.of(this::observer, this::port, this::aborted, config);
-        Mockito.doAnswer(call -> start(config)).when(broker).startup();
+        Mockito.doAnswer(call -> start(broker, config)).when(broker).startup();
+        Mockito.doAnswer(call -> kill(broker)).when(broker).shutdown(Mockito.any());
         Mockito.doNothing().when(broker).shutdown();  // `tearDown` does it, as one stands for all
-        Mockito.doNothing().when(broker).awaitShutdown();
         if (starts) {
             broker.startup();
         }
         return broker;
     }
 
-    private Object start(KafkaConfig config) {
+    private Object start(KafkaBroker broker, KafkaConfig config) {
         if (server == null) {
             Map<String, String> settings = new TreeMap<>();
             config.originals().forEach((name, value) -> settings.put(name, String.valueOf(value)));
             settings.replace(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
             settings.put("security.protocol", config.interBrokerSecurityProtocol().name);
             server = Servers.shared().start(settings);
+        } else if (alive.isEmpty()) {
+            Servers.shared().call("restart", server[0]);
+        }
+        alive.add(broker);
+        return null;
+    }
+
+    /** Kills the server with the last of the brokers for which it stands. */
+    private Object kill(KafkaBroker broker) {
+        if (alive.remove(broker) && alive.isEmpty()) {
+            Servers.shared().call("kill", server[0]);
         }
         return null;
     }

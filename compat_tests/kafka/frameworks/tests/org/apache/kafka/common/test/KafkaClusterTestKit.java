@@ -121,7 +121,6 @@ public final class KafkaClusterTestKit implements AutoCloseable {
         BrokerServer broker = BrokerView.of(this::observer, this::port, KafkaClusterTestKit::aborted, config);
         Mockito.doAnswer(call -> start(id)).when(broker).startup();
         Mockito.doAnswer(call -> stop(id)).when(broker).shutdown();
-        Mockito.doNothing().when(broker).awaitShutdown();
         return broker;
     }
 

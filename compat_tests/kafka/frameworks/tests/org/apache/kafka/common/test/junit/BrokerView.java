@@ -85,6 +85,7 @@ public final class BrokerView {
         Mockito.doReturn(groups()).when(broker).groupCoordinator();
         Mockito.doReturn(BrokerState.RUNNING).when(broker).brokerState();
         Mockito.doAnswer(call -> port.getAsInt()).when(broker).boundPort(Mockito.any());
+        Mockito.doNothing().when(broker).awaitShutdown();  // a server has ended when it is killed or stopped
         return broker;
     }
 

@@ -1,0 +1,66 @@
+"""Records that were acquired together the first time, by which later deliveries are limited. Pure.
+
+Standard: `InFlightBatch`, `SharePartition`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator
+
+from mqgateway.gateway.kafka.share_partitions.ranges import OffsetRange
+from mqgateway.gateway.kafka.share_partitions.settings import is_last_attempt, throttled_from
+
+
+class FirstDeliveries:
+    """The batches that records in flight were acquired in: one begins where the one before it ends."""
+
+    __slots__ = ("_firsts",)
+
+    def __init__(self, firsts: Iterable[int] = ()) -> None:
+        self._firsts = list(firsts)
+
+    def begin(self, offset: int) -> None:
+        """Begin a batch at an offset behind all others."""
+        self._firsts.append(offset)
+
+    def between(self, first: int, last: int, end: int) -> Iterator[tuple[int, int]]:
+        """Yield first and last offset of each batch that has offsets from `first` to `last`.
+
+        `end` is the offset behind all batches.
+        """
+        low = max(0, bisect_right(self._firsts, first) - 1)
+        firsts = self._firsts[low : bisect_right(self._firsts, last)]
+        following = self._firsts[low + 1 : low + 1 + len(firsts)]
+        if len(following) < len(firsts):
+            following.append(end)
+        for batch, after in zip(firsts, following, strict=True):
+            yield batch, after - 1
+
+    def keep(self, start: int, end: int) -> None:
+        """Forget the batches without offsets from `start` to before `end`."""
+        del self._firsts[bisect_left(self._firsts, end) :]
+        del self._firsts[: max(0, bisect_right(self._firsts, start) - 1)]
+
+
+def delivered_together(available: Iterable[OffsetRange], size: int, limit: int) -> list[OffsetRange]:
+    """Return the first of the available records of a batch that are delivered together.
+
+    The first one that was delivered often decides: with each delivery the batch, which had `size` records,
+    is halved once more. A last attempt is delivered alone. `limit` is `share.delivery.count.limit`.
+    """
+    together: list[OffsetRange] = []
+    left: int | None = None
+    for one in available:
+        if is_last_attempt(one.deliveries, limit):
+            return together or [one._replace(last=one.first)]
+        halvings = one.deliveries - throttled_from(limit) + 1
+        if left is None and halvings > 0:
+            left = max(1, size >> halvings) - sum(earlier.size for earlier in together)
+        if left is not None:
+            if left <= 0:
+                break
+            one = one._replace(last=min(one.last, one.first + left - 1))
+            left -= one.size
+        together.append(one)
+    return together
