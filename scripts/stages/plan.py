@@ -12,6 +12,8 @@ PATIENCE = "--timeout=300"
 """Seconds for a test: stages run beside each other, and a test alone may take 60 (`setup.cfg`)."""
 WORKERS = ("-n", "4")
 """Processes for scenarios with official clients, which wait most of the time, so more than processors."""
+STEADY_WORKERS = ("-n", "3")
+"""Processes for the scenarios of stage two, among which are clients that give up after three seconds."""
 PAIRS = ("-n", "2")
 """Processes for long scenarios, which keep several servers busy."""
 DURATIONS = ("--durations", "20")
@@ -120,7 +122,7 @@ SECOND = Plan(
             "compat",
             "not core and not long",
             ("compat_tests",),
-            (*WORKERS, *DURATIONS),
+            (*STEADY_WORKERS, *DURATIONS),
             (PEERS, SERVERS),
         ),
         Stage("site", "docs", lane=1),
