@@ -119,6 +119,7 @@ CLASSES = (
     f"{CONNECT}.file.integration.FileStreamSourceConnectorIntegrationTest",
     f"{CONNECT}.integration.ErrorHandlingIntegrationTest",
     f"{CONNECT}.integration.SessionedProtocolIntegrationTest",
+    f"{CONNECT}.integration.TransformationIntegrationTest",
 )
 
 
