@@ -1,4 +1,4 @@
-"""Kafka's own integration tests of clients, commands, requests and Streams, from its published test jars.
+"""Kafka's own integration tests of clients, commands, requests, Streams and Connect, from its test jars.
 
 Classes of ours take the place of those that start Kafka's servers (`frameworks/tests`); its tests start
 and stop servers of this project, in memory, in one process (`servers`). Tests that look into Kafka's servers
@@ -27,6 +27,7 @@ TOOLS = "org.apache.kafka.tools"
 GROUPS = f"{TOOLS}.consumer.group"
 SERVER = "kafka.server"
 STREAMS = "org.apache.kafka.streams.integration"
+CONNECT = "org.apache.kafka.connect"
 CLASSES = (
     f"{SERVER}.AddPartitionsToTxnRequestServerTest",
     f"{SERVER}.ApiVersionsRequestTest",
@@ -114,6 +115,11 @@ CLASSES = (
     f"{STREAMS}.RangeQueryIntegrationTest",
     f"{STREAMS}.StreamTableJoinIntegrationTest",
     f"{STREAMS}.TaskMetadataIntegrationTest",
+    f"{CONNECT}.file.integration.FileStreamSinkConnectorIntegrationTest",
+    f"{CONNECT}.file.integration.FileStreamSourceConnectorIntegrationTest",
+    f"{CONNECT}.integration.ErrorHandlingIntegrationTest",
+    f"{CONNECT}.integration.SessionedProtocolIntegrationTest",
+    f"{CONNECT}.integration.TransformationIntegrationTest",
 )
 
 

@@ -86,14 +86,15 @@ def started(settings: dict[str, str]) -> Server:
     protocol = settings.pop("security.protocol")
     if protocol != "PLAINTEXT":
         raise Needed(f"{protocol}")
-    access = anonymous.SETTINGS if settings.get("authorizer.class.name") else {}
     if "metric.reporters" in settings:  # by which Kafka's servers receive the metrics of clients
         settings["client.telemetry"] = "true"
     for name, (low, high) in LIMITS.items():  # tests that want no limit set Kafka's least or greatest number
         if name in settings:
             settings[name] = str(min(max(int(settings[name]), low), high))
     known: dict[str, Any] = {SETTINGS[name]: value for name, value in settings.items() if name in SETTINGS}
-    return Server(kafkaNodeId=0, **known, **access).start()
+    if settings.get("authorizer.class.name"):
+        known |= anonymous.SETTINGS
+    return Server(kafkaNodeId=0, **known).start()
 
 
 def main() -> None:

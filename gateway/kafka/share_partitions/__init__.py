@@ -2,6 +2,7 @@
 
 - `ranges`: offsets with one state each, as a list of ranges.
 - `partition`: the state of one share partition; records are acquired, acknowledged, released.
+- `first_deliveries`: which records were acquired together first, which limits later deliveries.
 - `spans`: the offsets of batches that were read, and those of aborted transactions among them.
 - `sessions`: share sessions, one for each member.
 - `settings`: settings of groups, and limits of the tables.

@@ -24,18 +24,28 @@ class FirstDeliveries:
         """Begin a batch at an offset behind all others."""
         self._firsts.append(offset)
 
-    def between(self, first: int, last: int, end: int) -> Iterator[tuple[int, int]]:
-        """Yield first and last offset of each batch that has offsets from `first` to `last`.
+    def by_batch(self, available: Iterable[OffsetRange], end: int) -> Iterator[tuple[int, list[OffsetRange]]]:
+        """Yield the size and the available records of each batch that has some.
 
-        `end` is the offset behind all batches.
+        `available` are ranges in their order, `end` is the offset behind all batches.
         """
-        low = max(0, bisect_right(self._firsts, first) - 1)
-        firsts = self._firsts[low : bisect_right(self._firsts, last)]
-        following = self._firsts[low + 1 : low + 1 + len(firsts)]
-        if len(following) < len(firsts):
-            following.append(end)
-        for batch, after in zip(firsts, following, strict=True):
-            yield batch, after - 1
+        index, parts = -1, list[OffsetRange]()
+        for one in available:
+            first = one.first
+            while first <= one.last:
+                begun = bisect_right(self._firsts, first) - 1
+                if begun != index and parts:
+                    yield self._end(index, end) - self._firsts[index], parts
+                    parts = []
+                index, after = begun, self._end(begun, end)
+                parts.append(one._replace(first=first, last=min(one.last, after - 1)))
+                first = after
+        if parts:
+            yield self._end(index, end) - self._firsts[index], parts
+
+    def _end(self, index: int, end: int) -> int:
+        """Return the offset behind a batch."""
+        return self._firsts[index + 1] if index + 1 < len(self._firsts) else end
 
     def keep(self, start: int, end: int) -> None:
         """Forget the batches without offsets from `start` to before `end`."""

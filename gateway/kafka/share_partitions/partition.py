@@ -235,13 +235,13 @@ class SharePartition:
         acquired: list[Acquired] = []
         low, limit = max(self.start, spans[0].first), settings.delivery_count_limit
         least = throttled_from(limit)
-        for first, end in self._first_deliveries.between(low, last, self.next):
-            available = self._available(max(first, low), min(end, last))
+        found = self._available(low, last)
+        for size, available in self._first_deliveries.by_batch(found, self.next):
             has_throttled = any(one.deliveries >= least for one in available)
-            if available and (count <= 0 or (has_throttled and acquired)):
+            if count <= 0 or (has_throttled and acquired):
                 return acquired, has_throttled
             if has_throttled:
-                available = delivered_together(available, end - first + 1, limit)
+                available = delivered_together(available, size, limit)
             for one in available:
                 allowed = one.first + count - 1
                 end = min(one.last, allowed if wish.is_exact or has_throttled else batch_end(spans, allowed))

@@ -13,35 +13,35 @@ def available(*runs: tuple[int, int, int]) -> list[OffsetRange]:
     return [OffsetRange(first, last, RecordState.AVAILABLE, count) for first, last, count in runs]
 
 
-@pytest.mark.parametrize(
-    ("first", "last", "batches"),
-    [
-        (0, 99, [(0, 4), (5, 5), (6, 9)]),
-        (4, 5, [(0, 4), (5, 5)]),
-        (7, 7, [(6, 9)]),
-        (6, 99, [(6, 9)]),
-    ],
-)
-def test_batches_with_offsets_in_a_range_are_returned_whole(
-    first: int, last: int, batches: list[tuple[int, int]]
-) -> None:
-    assert [*FirstDeliveries([0, 5, 6]).between(first, last, 10)] == batches
+def grouped(known: FirstDeliveries, end: int, *runs: tuple[int, int, int]) -> list[tuple[int, list[int]]]:
+    """The size of each batch with available records, and the first offsets of its ranges."""
+    return [(size, [one.first for one in parts]) for size, parts in known.by_batch(available(*runs), end)]
+
+
+def test_available_records_are_grouped_and_split_by_batch() -> None:
+    known = FirstDeliveries([0, 5, 6])
+    runs = (1, 1, 1), (3, 7, 2), (9, 9, 1)
+    assert grouped(known, 10, *runs) == [(5, [1, 3]), (1, [5]), (4, [6, 9])]
+    [first, _, last] = known.by_batch(available(*runs), 10)
+    assert first[1] == available((1, 1, 1), (3, 4, 2))
+    assert last[1] == available((6, 7, 2), (9, 9, 1))
+    assert grouped(known, 10) == []
 
 
 def test_batches_behind_the_start_and_the_end_are_forgotten() -> None:
     known = FirstDeliveries([0, 5, 6])
     known.begin(10)
     known.keep(5, 10)
-    assert [*known.between(0, 99, 10)] == [(5, 5), (6, 9)]
+    assert grouped(known, 10, (5, 9, 1)) == [(1, [5]), (4, [6])]
     known.keep(7, 8)
-    assert [*known.between(0, 99, 8)] == [(6, 7)]
+    assert grouped(known, 8, (7, 7, 1)) == [(2, [7])]
 
 
 def test_batches_are_forgotten_when_nothing_is_in_flight() -> None:
     known = FirstDeliveries([0, 5])
     known.keep(9, 9)
     known.begin(9)
-    assert [*known.between(9, 9, 12)] == [(9, 11)]
+    assert grouped(known, 12, (9, 11, 1)) == [(3, [9])]
 
 
 @pytest.mark.parametrize(
