@@ -66,10 +66,7 @@ class SpreadTopics:
     def extend(self, permit: Permit, topic: Topic, layout: PartitionLayout) -> Deferred[None]:
         """Add the partitions of a topic that a layout has."""
         owner = topic.group or self._peers.own
-        queues = layout.queues(owner)
-        attributes = {f"+{KAFKA_PARTITIONS}": layout.text}
-        config = replace(topic.config, read_queue_nums=queues, write_queue_nums=queues, attributes=attributes)
-        return self._changed(permit, owner, config, layout)
+        return self._changed(permit, owner, _with_layout(topic.config, layout, owner), layout)
 
     def delete(self, permit: Permit, topic: Topic, layout: PartitionLayout) -> Deferred[None]:
         """Delete a topic."""
@@ -142,13 +139,39 @@ class SpreadTopics:
     def _owned(self) -> Iterator[tuple[TopicConfig, PartitionLayout]]:
         """Yield the topics with a layout that belong to this broker's group."""
         for config in self._operations.topics.all():
-            layout = parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
-            if layout is not None and self._peers.foreign(config.topic_name) is None:
+            layout = self._owned_layout(config)
+            if layout is not None:
                 yield config, layout
+
+    def _owned_layout(self, config: TopicConfig) -> PartitionLayout | None:
+        """Return the layout of a topic that belongs to this broker's group, None for another topic.
+
+        It belongs to another group than that of its first partition only if that one has reported that it has
+        no such topic.
+        """
+        layout = parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
+        if layout is None or self._peers.foreign(config.topic_name) is not None:
+            return None
+        home, own = layout.home, self._peers.own
+        return layout if home == own or self._peers.nodes(home).leader != NO_NODE else None
 
     def _lags(self, config: TopicConfig, layout: PartitionLayout) -> bool:
         """Return True if a change of a topic is not complete, as far as this broker knows."""
-        return KAFKA_DELETED in config.attributes or bool(self._lagging(config, layout))
+        is_deleted = KAFKA_DELETED in config.attributes
+        return is_deleted or self._longest(config, layout) != layout or bool(self._lagging(config, layout))
+
+    def _longest(self, config: TopicConfig, layout: PartitionLayout) -> PartitionLayout:
+        """Return the layout of a topic that has most partitions, of those that groups report.
+
+        A slave that becomes master may not have copied the last change.
+        """
+        for group in self._peers.holders(config.topic_name):
+            part = self._peers.topic_of(group, config.topic_name)
+            if part is not None and is_part(part, config):
+                other = parse_layout(part.attributes.get(KAFKA_PARTITIONS, ""))
+                if other is not None and other.extends(layout):
+                    layout = other
+        return layout
 
     def _lagging(self, config: TopicConfig, layout: PartitionLayout) -> list[tuple[str, TopicConfig]]:
         """Return the other groups whose part of a topic is to be changed, with the part."""
@@ -165,8 +188,8 @@ class SpreadTopics:
     def _complete(self, name: str) -> Deferred[None]:
         """Have the other groups make their parts of an own topic equal. Fails with `OperationError`."""
         config = self._operations.topics.get(name)
-        layout = None if config is None else parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
-        if config is None or layout is None or self._peers.foreign(name) is not None:
+        layout = None if config is None else self._owned_layout(config)
+        if config is None or layout is None:
             return succeed(None)
         permit = self._operations.gate.internal(Use.ADMINISTER)
         if KAFKA_DELETED in config.attributes:
@@ -175,6 +198,11 @@ class SpreadTopics:
                 text = f"Topic {name} is deleted once broker group {silent} has a leader."
                 return fail(OperationError(Reason.SERVICE_NOT_AVAILABLE, text))
             return self._peers.delete_topic(permit, name).addCallback(self._delete_own, permit, name)
+        longest = self._longest(config, layout)
+        if longest != layout:
+            extended = _with_layout(config, longest, self._peers.own)
+            heard = self._operations.administration.put_topic(permit, extended)
+            return heard.addCallback(lambda _: self._complete(name))
         put = [self._peers.put_part(permit, group, part) for group, part in self._lagging(config, layout)]
         return gatherResults(put, consumeErrors=True).addCallbacks(lambda _: None, _first_error)
 
@@ -182,6 +210,13 @@ class SpreadTopics:
         administration = self._operations.administration
         administration.delete_topic(permit, name)
         return administration.withdraw_topic(permit, name)
+
+
+def _with_layout(config: TopicConfig, layout: PartitionLayout, group: str) -> TopicConfig:
+    """Return the change of a group's part that makes it as a layout has it."""
+    queues = layout.queues(group)
+    attributes = {f"+{KAFKA_PARTITIONS}": layout.text}
+    return replace(config, read_queue_nums=queues, write_queue_nums=queues, attributes=attributes)
 
 
 def _first_error(failure: Any) -> None:

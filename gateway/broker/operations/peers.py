@@ -223,7 +223,13 @@ class PeerOperations:
             raise OperationError(Reason.INVALID_PARAMETER, text)
         if known is not None and has_part(config, known):
             return {}
-        return topics.update_topic(self._broker, _part_change(known, config)).addCallback(lambda _: {})
+        change = _part_change(known, config)
+        if known is not None:
+            if self.foreign(config.topic_name) is None:
+                text = f"topic {config.topic_name} belongs to group {self.own}, which others follow"
+                raise OperationError(Reason.INVALID_PARAMETER, text)
+            check_layout(known, change)
+        return topics.update_topic(self._broker, change).addCallback(lambda _: {})
 
     def _delete_received(self, fields: Fields) -> Fields | Deferred[Fields]:
         name = json_members.read(fields, TOPIC, "")
@@ -253,7 +259,7 @@ def check_layout(known: TopicConfig, change: TopicConfig) -> None:
     before = parse_layout(known.attributes.get(KAFKA_PARTITIONS, ""))
     after = parse_layout(change.attributes.get(f"+{KAFKA_PARTITIONS}", ""))
     if before is not None and after is not None and not after.extends(before):
-        text = f"Topic {known.topic_name} has got partitions by another request meanwhile."
+        text = f"Topic {known.topic_name} has partitions {before.text} now, which {after.text} would move."
         raise OperationError(Reason.INVALID_PARAMETER, text)
 
 

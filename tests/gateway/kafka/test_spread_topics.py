@@ -460,6 +460,18 @@ def test_part_of_a_topic_that_is_gone_is_made_again_without_harm_to_others(clust
     assert [len(read(cluster, group, topic, number)) for number, group in enumerate(SIX)] == [2, 0, 2] * 2
 
 
+def test_group_that_lost_its_disk_gets_its_parts_of_topics_again(cluster: KafkaCluster) -> None:
+    topic = cluster.make_spread("b", partitions=6)
+    fill(cluster, topic)
+    assert grow(cluster, "a", topic, 8).error_code == 0
+    cluster.stop("b")
+    cluster.start("b")
+    cluster.wait(10)
+    for at in NAMES:
+        assert leaders(cluster, at, topic) == nodes(*SIX, "b", "c")
+    assert [len(read(cluster, group, topic, number)) for number, group in enumerate(SIX)] == [0, 2, 2] * 2
+
+
 def test_topic_of_the_same_name_that_rocketmq_made_is_left_alone(
     cluster: KafkaCluster, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -536,6 +548,41 @@ def test_addition_that_does_not_know_the_last_one_is_refused(cluster: KafkaClust
         cluster.wait(3)
         assert [isinstance(error, OperationError) for error in errors] == [True] * is_refused
     assert leaders(cluster, "c", topic) == nodes("b", "c", "a")
+
+
+def put(cluster: KafkaCluster, group: str, topic: str, **changes: Any) -> None:
+    """Change a group's part of a topic, but not the others."""
+    operations = cluster.operations(group)
+    config = replace(operations.topics.known(topic), **changes)
+    operations.administration.put_topic(operations.gate.internal(Use.ADMINISTER), config)
+
+
+def test_owner_that_lacks_the_last_partitions_takes_them_over(cluster: KafkaCluster) -> None:
+    topic = cluster.make_spread("b", partitions=2)
+    layout = PartitionLayout.of(["b", "c"]).extended(["c", "b"])
+    attributes = {f"+{KAFKA_PARTITIONS}": layout.text}
+    put(cluster, "c", topic, read_queue_nums=2, write_queue_nums=2, attributes=attributes)
+    cluster.wait(5)
+    for at in NAMES:
+        assert leaders(cluster, at, topic) == nodes("b", "c", "c", "b")
+    assert cluster.operations("b").topics.known(topic).write_queue_nums == 2
+
+
+def test_group_that_does_not_own_a_topic_does_not_change_it_elsewhere(
+    cluster: KafkaCluster, caplog: pytest.LogCaptureFixture
+) -> None:
+    topic = cluster.make_spread("b", partitions=3)
+    put(cluster, "c", topic, attributes={"+kafka.retention.ms": "7"})
+    operations = cluster.operations("c")
+    assert operations.peers is not None
+    errors: list[Any] = []
+    permit = operations.gate.internal(Use.ADMINISTER)
+    sent = operations.peers.put_part(permit, "b", operations.topics.known(topic))
+    sent.addErrback(lambda failure: errors.append(failure.getErrorMessage()))
+    cluster.wait(5)
+    assert ["belongs to group b" in error for error in errors] == [True]
+    for group in NAMES:
+        assert "kafka.retention.ms" not in cluster.operations(group).topics.known(topic).attributes
 
 
 # Share groups
