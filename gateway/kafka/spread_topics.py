@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from twisted.internet.defer import Deferred, fail, gatherResults, maybeDeferred, succeed
+from twisted.internet.defer import Deferred, DeferredLock, fail, gatherResults, maybeDeferred, succeed
 from twisted.python.failure import Failure
 
 from mqgateway.engine import json_members
@@ -51,6 +51,7 @@ class SpreadTopics:
         self._left: set[str] = set()
         self._begun: set[str] = set()
         self._problems: dict[str, str] = {}
+        self._locks: dict[str, DeferredLock] = {}
 
     def serve(self) -> None:
         """Complete changes that other groups request from now on."""
@@ -186,7 +187,20 @@ class SpreadTopics:
         return lagging
 
     def _complete(self, name: str) -> Deferred[None]:
-        """Have the other groups make their parts of an own topic equal. Fails with `OperationError`."""
+        """Have the other groups make their parts of an own topic equal. Fails with `OperationError`.
+
+        Runs for one topic follow one another: a part must not be made after its deletion, nor a new topic of
+        the name be deleted.
+        """
+        lock = self._locks.setdefault(name, DeferredLock())
+        return lock.run(self._make_equal, name).addBoth(self._ran, name, lock)
+
+    def _ran(self, outcome: Failure | None, name: str, lock: DeferredLock) -> Failure | None:
+        if not lock.locked:
+            self._locks.pop(name, None)
+        return outcome
+
+    def _make_equal(self, name: str) -> Deferred[None]:
         config = self._operations.topics.get(name)
         layout = None if config is None else self._owned_layout(config)
         if config is None or layout is None:
@@ -202,7 +216,7 @@ class SpreadTopics:
         if longest != layout:
             extended = _with_layout(config, longest, self._peers.own)
             heard = self._operations.administration.put_topic(permit, extended)
-            return heard.addCallback(lambda _: self._complete(name))
+            return heard.addCallback(lambda _: self._make_equal(name))
         put = [self._peers.put_part(permit, group, part) for group, part in self._lagging(config, layout)]
         return gatherResults(put, consumeErrors=True).addCallbacks(lambda _: None, _first_error)
 

@@ -450,6 +450,22 @@ def test_deletion_that_a_crash_interrupts_is_completed(cluster: KafkaCluster, is
     assert read(cluster, "c", topic, 1) == []
 
 
+def test_topic_that_is_made_after_two_deletions_at_once_stays(cluster: KafkaCluster) -> None:
+    topic = cluster.make_spread("b", partitions=6)
+    request = DeleteTopicsRequest([DeleteTopicState(topic)])
+    clients = [cluster.client(at) for at in ("a", "b", "c")]
+    for client in clients:
+        client.write(client.frame(request))
+    for client in clients:
+        [answer] = client.frames()
+        [result] = client.decoded(request, answer).responses
+        assert result.error_code in (0, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    assert cluster.make_spread("b", partitions=6) == topic
+    cluster.wait(5)
+    for at in NAMES:
+        assert leaders(cluster, at, topic) == nodes(*SIX)
+
+
 def test_part_of_a_topic_that_is_gone_is_made_again_without_harm_to_others(cluster: KafkaCluster) -> None:
     topic = cluster.make_spread("b", partitions=6)
     fill(cluster, topic)
