@@ -116,6 +116,7 @@ class SpreadTopics:
         if seen != self._seen:
             self._seen = seen
             self._left = {config.topic_name for config, layout in self._owned() if self._lags(config, layout)}
+            self._problems = {name: text for name, text in self._problems.items() if name in self._left}
         for name in sorted(self._left - self._begun):
             self._begun.add(name)
             self._complete(name).addCallbacks(
