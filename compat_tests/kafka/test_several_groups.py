@@ -1,4 +1,4 @@
-"""Two broker groups as one Kafka cluster, with Kafka's Java client and its scripts.
+"""Several broker groups as one Kafka cluster, with Kafka's Java client and its scripts.
 
 Only this server has such groups: Apache Kafka's brokers are nodes of one cluster anyway.
 """
@@ -6,75 +6,44 @@ Only this server has such groups: Apache Kafka's brokers are nodes of one cluste
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from zlib import crc32
 
 import pytest
 
+from compat_tests.kafka.support.broker_groups import BrokerGroups
 from compat_tests.kafka.support.clients import KafkaClient, Programs, wait_for_values
 from compat_tests.kafka.support.commands import Commands
-from compat_tests.kafka.support.wire import Connection
-from compat_tests.support.processes import free_ports, wait_until
-from compat_tests.support.servers import HOST, our_broker, our_namesrv
+from compat_tests.kafka.support.sending import Sender
+from compat_tests.support.processes import wait_until
 
 CLIENT = "java-4.4.0"
 GROUPS = ("one", "two")
-NODES = {"one": 1, "two": 1001}
+THREE = ("one", "two", "three")
 SECONDS = 120
 PARTITIONS = 2
+FLIGHT = 300
+"""Records that are sent without waiting: a stop finds batches in flight."""
 
 
-@contextmanager
-def kafka_groups(folder: Path) -> Iterator[Mapping[str, str]]:
-    """Yield the addresses of Kafka's ports of two masters by their groups, once they know each other."""
-    with ExitStack() as stack:
-        namesrv = free_ports()
-        part = our_namesrv(folder / "namesrv", namesrv)
-        stack.callback(part.stop)
-        part.start()
-        addresses: dict[str, str] = {}
-        for group in GROUPS:
-            kafka = free_ports()
-            settings = {
-                "brokerName": group,
-                "kafkaClusterGroups": ",".join(GROUPS),
-                "kafkaPort": str(kafka),
-            }
-            port = free_ports((-2, 0, 1))
-            part = our_broker(folder / group, port, f"{HOST}:{namesrv}", settings)
-            stack.callback(part.stop)
-            part.start()
-            addresses[group] = f"{HOST}:{kafka}"
-        for address in addresses.values():
-            wait_until(partial(shows_both, address), SECONDS, f"{address} shows both nodes")
-        yield addresses
-
-
-def shows_both(address: str) -> bool:
-    """Return True if a broker answers and shows both nodes."""
-    try:
-        with Connection(address) as connection:
-            answer = connection.ask("Metadata", 8, topics=[])
-    except OSError:
-        return False
-    brokers = answer["brokers"]
-    assert isinstance(brokers, list)
-    return [one["node_id"] for one in brokers] == list(NODES.values())
-
-
-def name_in(group: str, prefix: str) -> str:
-    """Return a name of a topic that is made in a group."""
+def name_in(group: str, prefix: str, groups: tuple[str, ...] = GROUPS) -> str:
+    """Return a name of a topic whose first partition is made in a group."""
     names = (f"{prefix}-{number}" for number in range(100))
-    return next(name for name in names if GROUPS[crc32(name.encode()) % len(GROUPS)] == group)
+    return next(name for name in names if groups[crc32(name.encode()) % len(groups)] == group)
 
 
-def shows_leader(commands: Commands, address: str, topic: str, node: int) -> bool:
-    """Return True if `kafka-topics --describe` shows a node as leader of all partitions of a topic."""
+def shows_leaders(commands: Commands, address: str, topic: str, nodes: list[int]) -> bool:
+    """Return True if `kafka-topics --describe` shows these leaders of the partitions of a topic."""
     out = commands.run(address, "topics", "--describe", "--topic", topic).out
-    return re.findall(r"Leader: (\d+)", out) == [str(node)] * PARTITIONS
+    found = re.findall(r"Leader: (\S+)", out)
+    return [-1 if one == "none" else int(one) for one in found] == nodes
+
+
+def spread_from(first: str, groups: tuple[str, ...], nodes: dict[str, int], partitions: int) -> list[int]:
+    """Return the leaders of a topic whose first partition is in a group."""
+    begin = groups.index(first)
+    return [nodes[groups[(begin + number) % len(groups)]] for number in range(partitions)]
 
 
 @pytest.mark.long
@@ -83,17 +52,18 @@ def test_java_client_uses_topics_of_both_groups(
     work: Path, programs: Programs, commands: Commands, name: str
 ) -> None:
     """Topics are made at any broker and shown at all; their records and offsets are there for a group."""
-    with kafka_groups(work / name) as addresses:
+    with BrokerGroups(work / name, GROUPS) as cluster:
         topics = {group: name_in(group, name) for group in GROUPS}
         for topic in topics.values():
             options = ("--topic", topic, "--partitions", str(PARTITIONS))
-            made = commands.run(addresses["two"], "topics", "--create", *options)
+            made = commands.run(cluster.addresses["two"], "topics", "--create", *options)
             assert made.exit == 0, made
-        for address in addresses.values():
+        for address in cluster.addresses.values():
             for group, topic in topics.items():
-                is_shown = partial(shows_leader, commands, address, topic, NODES[group])
+                nodes = spread_from(group, GROUPS, cluster.nodes, PARTITIONS)
+                is_shown = partial(shows_leaders, commands, address, topic, nodes)
                 wait_until(is_shown, SECONDS, f"{address} shows the leaders of {topic}")
-        client = KafkaClient(CLIENT, programs.get(CLIENT), addresses["two"])
+        client = KafkaClient(CLIENT, programs.get(CLIENT), cluster.addresses["two"])
         for topic in topics.values():
             values = [f"{topic}-{number}" for number in range(10)]
             records = [{"value": value, "partition": number % 2} for number, value in enumerate(values)]
@@ -104,5 +74,46 @@ def test_java_client_uses_topics_of_both_groups(
             client.produce(topic, [{"value": "last", "partition": 0}])
             with client.join(f"{name}-group", topic) as member:
                 wait_for_values([member], ["last"])
-        deleted = commands.run(addresses["one"], "topics", "--delete", "--topic", topics["two"])
+        deleted = commands.run(cluster.addresses["one"], "topics", "--delete", "--topic", topics["two"])
         assert deleted.exit == 0, deleted
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_stopped_group_keeps_order_and_offsets_of_its_partitions(
+    work: Path, programs: Programs, commands: Commands, name: str
+) -> None:
+    """Six partitions over three groups, one of which stops and returns while records are sent and read."""
+    count, topic = 6, name_in("two", name, THREE)
+    with BrokerGroups(work / name, THREE) as cluster:
+        options = ("--topic", topic, "--partitions", str(count))
+        made = commands.run(cluster.addresses["one"], "topics", "--create", *options)
+        assert made.exit == 0, made
+        nodes = spread_from("two", THREE, cluster.nodes, count)
+        for address in cluster.addresses.values():
+            is_shown = partial(shows_leaders, commands, address, topic, nodes)
+            wait_until(is_shown, SECONDS, f"{address} shows the leaders of {topic}")
+        client = KafkaClient(CLIENT, programs.get(CLIENT), cluster.bootstrap)
+        sender, member = Sender(client, topic, FLIGHT, partitions=count), client.join(f"{name}-group", topic)
+        sender.start()
+        sender.wait_for_flights(3)
+        cluster.stop("three")
+        left = [-1 if node == cluster.nodes["three"] else node for node in nodes]
+        is_shown = partial(shows_leaders, commands, cluster.addresses["one"], topic, left)
+        wait_until(is_shown, SECONDS, "partitions without leader")
+        cluster.start("three")
+        cluster.wait_for_nodes("one", THREE)
+        sender.wait_for_flights(2)
+        sender.stop()
+        wait_until(lambda: len(member.values) >= len(sender.acknowledged), SECONDS, "all is received")
+        received = [((one.partition, one.offset), str(one.value)) for one in member.poll().records]
+        assert dict(received) == sender.acknowledged and len(received) == len(sender.acknowledged)
+        for partition in range(count):
+            own = [(offset, value) for (number, offset), value in received if number == partition]
+            assert [offset for offset, _ in own] == list(range(len(own)))
+            assert [value for _, value in own] == sorted(value for _, value in own)
+        member.commit()
+        member.close()
+        client.produce(topic, [{"value": f"last-{number}", "partition": number} for number in range(count)])
+        with client.join(f"{name}-group", topic) as member:
+            wait_for_values([member], [f"last-{number}" for number in range(count)])

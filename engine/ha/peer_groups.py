@@ -3,7 +3,9 @@
 The setting names the groups in an order that does not change: new ones are appended. The place of a group in
 it gives the group a block of node ids. The first group coordinates. Each group knows the others' nodes and
 topics from their masters; the last answers are kept while a group is down. A topic belongs to one group,
-whatever others have of the same name. Times in ms of a monotonic clock.
+whatever others have of the same name. Others may have partitions of it, under the same id, as its layout
+says (`engine/tables/partition_layout`): it belongs to the group of the first partition then. Times in ms of a
+monotonic clock.
 """
 
 from __future__ import annotations
@@ -13,7 +15,8 @@ from typing import Final
 
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.ha.group_nodes import LOST_MILLIS, NO_NODE, NO_VIEW, NodesView
-from mqgateway.engine.tables.attributes import KAFKA_TOPIC_ID
+from mqgateway.engine.tables.attributes import KAFKA_PARTITIONS, KAFKA_TOPIC_ID
+from mqgateway.engine.tables.partition_layout import parse_layout
 from mqgateway.engine.tables.peer_topics import PeerTopic, PeerTopicTable, peer_key
 from mqgateway.engine.tables.topics import TopicConfig
 
@@ -168,16 +171,36 @@ class PeerGroups:
         """Number of topics that other groups have."""
         return sum(len(peer.topics) for peer in self._peers.values())
 
+    def topic_of(self, group: str, topic: str) -> TopicConfig | None:
+        """Return a topic as another group has it, None if it has none of the name."""
+        known = self._peers[group].topics.get(topic)
+        return None if known is None else known.config
+
     def holders(self, topic: str) -> list[str]:
         """Return the other groups that have a topic of a name, whichever it belongs to."""
         return [name for name, peer in self._peers.items() if topic in peer.topics]
 
-    def _rank(self, group: str, config: TopicConfig) -> tuple[bool, int]:
+    def _rank(self, group: str, config: TopicConfig) -> tuple[bool, bool, int]:
         """Return the rank of a group for a topic: the smallest has it.
 
-        A topic that Kafka clients made stays where it is when another group gets one of its name.
+        A topic that Kafka clients made stays where it is when another group gets one of its name, or more of
+        its partitions.
         """
-        return KAFKA_TOPIC_ID not in config.attributes, self._index[group]
+        layout = parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
+        is_home = layout is None or layout.home == group
+        return KAFKA_TOPIC_ID not in config.attributes, not is_home, self._index[group]
+
+
+def is_part(config: TopicConfig, other: TopicConfig) -> bool:
+    """Return True if two groups have parts of one topic."""
+    own = config.attributes.get(KAFKA_TOPIC_ID)
+    return own is not None and own == other.attributes.get(KAFKA_TOPIC_ID)
+
+
+def has_part(wanted: TopicConfig, known: TopicConfig) -> bool:
+    """Return True if a group's part of a topic is as it should be; it may have more queues."""
+    queues = min(known.read_queue_nums, known.write_queue_nums)
+    return queues >= wanted.write_queue_nums and known.attributes == wanted.attributes
 
 
 def group_names(text: str) -> list[str]:

@@ -6,11 +6,12 @@ A request contains changes, not a state: `+name` with a value adds or alters, `-
 """
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from mqgateway.engine.errors import EngineError
-from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, PREFIX, KafkaConfig
+from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS, PREFIX
 from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
+from mqgateway.engine.tables.partition_layout import LayoutRule
 
 LONG_MAX = 2**63 - 1
 
@@ -21,20 +22,28 @@ class AttributeRefused(EngineError):
     """A refused change; the text is RocketMQ's."""
 
 
+class Rule(Protocol):
+    """The values of an attribute of mqgateway's own."""
+
+    def problem(self, value: str) -> str | None:
+        """Return why a value is not allowed, None if it is."""
+        ...
+
+
 class Attribute(NamedTuple):
-    """Valid values of an attribute: one of `choices`, a number from `low` to `high`, those of a setting of
-    Kafka, or any text.
+    """Valid values of an attribute: one of `choices`, a number from `low` to `high`, those of a rule, or any
+    text.
     """
 
     changeable: bool = True
     choices: tuple[str, ...] = ()
     low: int | None = None
     high: int = LONG_MAX
-    kafka: KafkaConfig | None = None
+    rule: Rule | None = None
 
     def check(self, value: str) -> None:
         """Check a value. Raises `AttributeRefused`."""
-        problem = self.kafka.problem(value) if self.kafka is not None else None
+        problem = self.rule.problem(value) if self.rule is not None else None
         if problem is not None:
             raise AttributeRefused(problem)
         if self.choices and value not in self.choices:
@@ -53,6 +62,10 @@ MESSAGE_FORMAT = "message.format"
 KAFKA_FORMAT = "kafka"
 KAFKA_TOPIC_ID = "kafka.topic.id"
 """mqgateway's: the id of a topic created by Kafka clients, as they print it."""
+KAFKA_PARTITIONS = "kafka.partition.groups"
+"""mqgateway's: the broker groups of a topic's partitions; see `partition_layout`."""
+KAFKA_DELETED = "kafka.topic.deleted"
+"""mqgateway's: `true` while a topic of several broker groups is deleted in them."""
 
 BOOLEAN = Attribute(choices=("true", "false"))
 
@@ -66,9 +79,11 @@ TOPIC_ATTRIBUTES: dict[str, Attribute] = {
     "lite.topic.expiration": Attribute(low=-1, high=43200),
     MESSAGE_FORMAT: Attribute(changeable=False, choices=(KAFKA_FORMAT,)),
     KAFKA_TOPIC_ID: Attribute(changeable=False),
-    **{PREFIX + name: Attribute(kafka=config) for name, config in KAFKA_CONFIGS.items()},
+    KAFKA_PARTITIONS: Attribute(rule=LayoutRule()),
+    KAFKA_DELETED: Attribute(choices=("true",)),
+    **{PREFIX + name: Attribute(rule=config) for name, config in KAFKA_CONFIGS.items()},
 }
-"""RocketMQ: `TopicAttributes` of 5.5; the last three kinds are mqgateway's, for topics of Kafka clients."""
+"""RocketMQ: `TopicAttributes` of 5.5; the last five kinds are mqgateway's, for topics of Kafka clients."""
 
 GROUP_ATTRIBUTES: dict[str, Attribute] = {
     "priority.factor": Attribute(low=0, high=100),
@@ -79,7 +94,7 @@ GROUP_ATTRIBUTES: dict[str, Attribute] = {
     "lite.sub.client.quota": Attribute(low=-1),
     "lite.sub.client.max.event.cnt": Attribute(low=10),
     "lite.sub.wildcard": BOOLEAN,
-    **{PREFIX + name: Attribute(kafka=row.config) for name, row in KAFKA_GROUP_CONFIGS.items()},
+    **{PREFIX + name: Attribute(rule=row.config) for name, row in KAFKA_GROUP_CONFIGS.items()},
 }
 """RocketMQ: `SubscriptionGroupAttributes` of 5.5; the last kind is mqgateway's, for groups of Kafka."""
 

@@ -19,6 +19,7 @@ from mqgateway.engine.names import is_lmq
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import TableFile, in_chunks
+from mqgateway.engine.tables.partition_layout import ELSEWHERE
 from mqgateway.engine.worker import Worker
 
 log = logging.getLogger(__name__)
@@ -122,8 +123,14 @@ class ConsumerOffsets:
         return UNKNOWN if queues is None else queues.get(queue_id, UNKNOWN)
 
     def queues_of(self, group: str, topic: str) -> Offsets:
-        """Return a copy of the group's commits, by queue."""
-        return dict(self._table.get(f"{topic}{SEPARATOR}{group}", {}))
+        """Return a copy of the group's commits in queues of this broker, by queue."""
+        queues = self._table.get(f"{topic}{SEPARATOR}{group}", {})
+        return {queue_id: offset for queue_id, offset in queues.items() if queue_id < ELSEWHERE}
+
+    def keys_of(self, group: str, topic: str) -> list[int]:
+        """Return the queues with commits of the group, and the numbers of other groups' partitions with them
+        (`partition_layout.ELSEWHERE`)."""
+        return list(self._table.get(f"{topic}{SEPARATOR}{group}", {}))
 
     def commit_pull(self, group: str, topic: str, queue_id: int, offset: int, begin: int) -> None:
         """Note how far the group has read, from `begin` on; in memory, and only while there is room."""
@@ -194,8 +201,8 @@ class ConsumerOffsets:
 
     def clone(self, source_group: str, group: str, topic: str) -> None:
         """Copy the offsets of another group."""
-        for queue_id, offset in self.queues_of(source_group, topic).items():
-            self.commit(group, topic, queue_id, offset)
+        for key, offset in list(self._table.get(f"{topic}{SEPARATOR}{source_group}", {}).items()):
+            self.commit(group, topic, key, offset)
 
     def topics_of(self, group: str) -> set[str]:
         """Return the topics that the group has committed to."""

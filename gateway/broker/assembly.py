@@ -7,6 +7,7 @@ Nothing is read or written yet: the service starts the store and loads the table
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from mqgateway.engine.compaction import Compaction
@@ -44,6 +45,7 @@ from mqgateway.gateway.broker.pop.state import PopState
 from mqgateway.gateway.broker.produce.state import ProduceState
 from mqgateway.gateway.broker.replication.membership import BrokerMembership
 from mqgateway.gateway.broker.replication.node_exchange import NodeExchange
+from mqgateway.gateway.broker.replication.offset_limit import offset_limit
 from mqgateway.gateway.broker.replication.peer_exchange import PeerExchange
 from mqgateway.gateway.broker.replication.replication import Replication
 from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStream, ReplicationStream
@@ -356,6 +358,6 @@ def _epochs_path(environment: BrokerEnvironment) -> str:
 
 def _forget_end(broker: Broker) -> None:
     """Limit delays, timers and consumer offsets to the end of the log, which was truncated."""
-    broker.tables.offsets.forget_end(broker.store.max_offset)
+    broker.tables.offsets.forget_end(partial(offset_limit, broker))
     broker.delays.forget_end()
     broker.timers.forget_end()

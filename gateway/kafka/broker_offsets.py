@@ -11,7 +11,7 @@ from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.records import OffsetKey
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.group_names import kafka_group, store_group
-from mqgateway.gateway.kafka.topics import Topics, kafka_name, store_name
+from mqgateway.gateway.kafka.topics import Topic, Topics, kafka_name, store_name
 
 log = logging.getLogger(__name__)
 
@@ -25,7 +25,8 @@ class BrokerOffsets:
 
     def get(self, key: OffsetKey) -> int | None:
         """See `SharedOffsets`."""
-        return self._operations.offsets.recorded(store_group(key.group), store_name(key.topic), key.partition)
+        number = self._number(key.topic, key.partition)
+        return self._operations.offsets.recorded(store_group(key.group), store_name(key.topic), number)
 
     def put(self, key: OffsetKey, offset: int) -> None:
         """See `SharedOffsets`."""
@@ -33,7 +34,8 @@ class BrokerOffsets:
         self._operations.groups.take_up(group)
         permit = self._operations.gate.internal(Use.COMMIT_OFFSET)
         try:
-            self._operations.offsets.record(permit, group, store_name(key.topic), key.partition, offset)
+            number = self._number(key.topic, key.partition)
+            self._operations.offsets.record(permit, group, store_name(key.topic), number, offset)
         except OperationError as error:
             raise NotWritten(ErrorCode.COORDINATOR_NOT_AVAILABLE, str(error)) from error
 
@@ -41,12 +43,18 @@ class BrokerOffsets:
         """See `SharedOffsets`."""
         permit = self._operations.gate.internal(Use.COMMIT_OFFSET)
         for partition in partitions:
-            self._operations.offsets.forget(permit, store_group(group), store_name(topic), partition)
+            number = self._number(topic, partition)
+            self._operations.offsets.forget(permit, store_group(group), store_name(topic), number)
 
     def keys(self, group: str) -> list[OffsetKey]:
         """See `SharedOffsets`."""
-        places = sorted(self._operations.offsets.queues(store_group(group)))
-        return [OffsetKey(group, name, queue) for topic, queue in places for name in self._shown(topic)]
+        places = sorted(self._operations.offsets.keys(store_group(group)))
+        return [
+            OffsetKey(group, topic.name, partition)
+            for stored, number in places
+            for topic in self._shown(stored)
+            if (partition := topic.partition_of(number)) >= 0
+        ]
 
     def groups(self) -> set[str]:
         """See `SharedOffsets`."""
@@ -78,8 +86,14 @@ class BrokerOffsets:
         """See `SharedOffsets`."""
         return self._operations.groups.has_members(store_group(group))
 
-    def _shown(self, stored: str) -> Iterator[str]:
-        """Yield Kafka's name of a topic, if it is shown."""
+    def _number(self, name: str, partition: int) -> int:
+        """Return the number by which the table has a partition."""
+        topic = self._topics.find(name)
+        return partition if topic is None else topic.offset_key(partition)
+
+    def _shown(self, stored: str) -> Iterator[Topic]:
+        """Yield a topic, if it is shown."""
         name = kafka_name(stored)
-        if name is not None and self._topics.find(name) is not None:
-            yield name
+        topic = None if name is None else self._topics.find(name)
+        if topic is not None:
+            yield topic

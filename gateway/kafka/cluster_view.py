@@ -1,14 +1,14 @@
 """The cluster as Kafka clients see it: the members of broker groups, their leaders, and the epochs of these.
 
-The master of a group leads all partitions of the group's topics; its members are the replicas. A slave knows
+The master of a group leads all partitions that the group has; its members are the replicas. A slave knows
 them from its master. A broker refuses what only a leader does, with the leader's address. The master of the
 first group is the controller, and coordinates all consumer groups and transactions. `""` stands for this
-broker's group.
+broker's group, as its name does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from mqgateway.engine.ha.group_nodes import GroupNode, NodesView
@@ -17,6 +17,7 @@ from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.topics import Topic, Topics
 
 NO_LEADER = -1
 NO_EPOCH = -1
@@ -32,7 +33,7 @@ class ClusterNode(NamedTuple):
 
 
 class PartitionReplicas(NamedTuple):
-    """The replicas of every partition of a group's topics: ids of the leader, of all nodes, of some of them.
+    """The replicas of every partition of a group: ids of the leader, of all nodes, of some of them.
 
     `leader` is -1 if there is none, and `epoch` is the leader's.
     """
@@ -86,9 +87,9 @@ class ClusterView:
         return self._replicas.epoch
 
     def replicas(self, group: str = "") -> PartitionReplicas:
-        """Return the replicas of every partition of a group's topics."""
+        """Return the replicas of a group's partitions."""
         view = self._view(group)
-        if not view.nodes and not group:
+        if not view.nodes and self._is_own(group):
             own = self.node.id
             nodes = () if own < 0 else (own,)
             return PartitionReplicas(own if self.leads else NO_LEADER, self.epoch, nodes, nodes, ())
@@ -98,7 +99,12 @@ class ClusterView:
         return PartitionReplicas(view.leader, view.epoch, tuple(ids), tuple(in_sync), tuple(offline))
 
     def _view(self, group: str) -> NodesView:
-        return self._peers.nodes(group) if self._peers is not None and group else self._replicas.nodes()
+        if self._peers is None or self._is_own(group):
+            return self._replicas.nodes()
+        return self._peers.nodes(group)
+
+    def _is_own(self, group: str) -> bool:
+        return not group or (self._peers is not None and group == self._peers.own)
 
     def nodes(self, call: KafkaCall) -> list[ClusterNode]:
         """Return the nodes that are online, by their ids; none while this one has no id.
@@ -196,10 +202,11 @@ def _end_and_id(node: GroupNode) -> tuple[int, int]:
 
 
 class ReplicasByGroup:
-    """The replicas of partitions of topics, by group, for one answer."""
+    """The replicas of partitions of topics, by group, for one answer. `topics` are those of all groups."""
 
-    def __init__(self, cluster: ClusterView) -> None:
+    def __init__(self, cluster: ClusterView, topics: Topics) -> None:
         self._cluster = cluster
+        self._topics = topics
         self._known: dict[str, PartitionReplicas] = {}
 
     def of(self, group: str) -> PartitionReplicas:
@@ -208,6 +215,13 @@ class ReplicasByGroup:
         if known is None:
             known = self._known[group] = self._cluster.replicas(group)
         return known
+
+    def of_partitions(self, topic: Topic, numbers: Iterable[int]) -> Iterator[PartitionReplicas]:
+        """Yield the replicas of partitions of a topic. One that its group has not made yet has no leader."""
+        for number in numbers:
+            place = topic.place(number)
+            replicas = self.of(place.group)
+            yield replicas if self._topics.has_queue(topic, place) else replicas._replace(leader=NO_LEADER)
 
 
 def _shown(node: GroupNode) -> ClusterNode:

@@ -6,14 +6,20 @@ Standard: `ReplicationControlManager.createTopic`, `Topic.validate`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 from zlib import crc32
 
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.tables.attributes import KAFKA_FORMAT, KAFKA_TOPIC_ID, MESSAGE_FORMAT
+from mqgateway.engine.tables.attributes import (
+    KAFKA_DELETED,
+    KAFKA_FORMAT,
+    KAFKA_PARTITIONS,
+    KAFKA_TOPIC_ID,
+    MESSAGE_FORMAT,
+)
 from mqgateway.engine.tables.kafka_configs import (
     KAFKA_CONFIGS,
     MAX_MESSAGE_BYTES,
@@ -21,6 +27,7 @@ from mqgateway.engine.tables.kafka_configs import (
     PREFIX,
     REMOTE_STORAGE,
 )
+from mqgateway.engine.tables.partition_layout import PartitionLayout, spread
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
@@ -28,7 +35,8 @@ from mqgateway.gateway.kafka.call import KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.ids import new_id, text_of_id
 from mqgateway.gateway.kafka.rights import admit_one, on_cluster, on_topic
-from mqgateway.gateway.kafka.topics import INTERNAL, Topics, name_problem, store_name
+from mqgateway.gateway.kafka.spread_topics import SpreadTopics
+from mqgateway.gateway.kafka.topics import INTERNAL, Topic, Topics, name_problem, store_name
 
 log = logging.getLogger(__name__)
 
@@ -56,14 +64,16 @@ class Limit(NamedTuple):
 
 
 class Creation:
-    """Makes topics, each in one group of brokers. `topics` are those of all groups.
+    """Makes topics, whose partitions are spread over the groups of brokers. `topics` are those of all groups.
 
-    The name of a topic says in which group it is made, so that brokers that make it at the same time agree.
+    The name of a topic says which group has its first partition, so that brokers that make it at the same
+    time agree. `spread` makes topics of several groups, None if there is only this broker's.
     """
 
-    def __init__(self, operations: Operations, topics: Topics) -> None:
+    def __init__(self, operations: Operations, topics: Topics, spread: SpreadTopics | None) -> None:
         self._operations = operations
         self._topics = topics
+        self.spread = spread
 
     def check(self, name: str, partitions: int, configs: Mapping[str, str | None]) -> None:
         """Check a topic that is to be made. Raises `CreationRejected`."""
@@ -78,9 +88,12 @@ class Creation:
             text = "The topics of other broker groups are not known yet (kafkaClusterGroups)."
             raise CreationRejected(ErrorCode.REQUEST_TIMED_OUT, text)
         stored = store_name(name)
-        is_foreign = peers is not None and peers.foreign(stored) is not None
-        if is_foreign or self._operations.topics.get(stored) is not None:
-            raise CreationRejected(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        foreign = None if peers is None else peers.foreign(stored)
+        known = self._operations.topics.get(stored) if foreign is None else foreign.config
+        if known is not None:
+            is_deleted = KAFKA_DELETED in known.attributes
+            text = f"Topic '{name}' " + ("is being deleted." if is_deleted else "already exists.")
+            raise CreationRejected(ErrorCode.TOPIC_ALREADY_EXISTS, text)
         other = self._topics.colliding(name)
         if other is not None:
             raise CreationRejected(
@@ -99,28 +112,63 @@ class Creation:
         needs = on_topic(store_name(name), create), on_cluster(self._operations, create)
         return admit_one(call, Use.ADMINISTER, *needs)
 
-    def group_of(self, name: str) -> str:
-        """Return the group in which a topic is made; empty for this broker's.
+    def layout(self, name: str, partitions: int) -> PartitionLayout | None:
+        """Return where the partitions of a new topic are; None for a broker without other groups, and without
+        partitions. Raises `CreationRejected`.
+        """
+        self._check_number(partitions)
+        groups = self._spread(name, partitions, ())
+        return PartitionLayout.of(groups) if groups else None
+
+    def extended(self, topic: Topic, partitions: int, groups: Sequence[str]) -> PartitionLayout | None:
+        """Return where the partitions of a topic are if it has more of them: in `groups`, if there are any.
+        None for a topic without a layout. Raises `CreationRejected`.
+        """
+        self._check_number(partitions)
+        if topic.layout is None:
+            return None
+        before = [place.group for place in topic.layout.places]
+        return topic.layout.extended(
+            groups or self._spread(topic.name, partitions - topic.partitions, before)
+        )
+
+    def _spread(self, name: str, partitions: int, before: Sequence[str]) -> list[str]:
+        """Return the groups of partitions that are added, none for a broker without other groups.
 
         Topics of coordinators are in the first group, whose master coordinates.
         """
         peers = self._operations.peers
-        if peers is None:
-            return ""
-        group = peers.names[0 if name in INTERNAL else crc32(name.encode()) % len(peers.names)]
-        return "" if group == peers.own else group
+        names = () if peers is None else peers.names[:1] if name in INTERNAL else peers.names
+        return spread(names, partitions, crc32(name.encode()) % len(names), before) if names else []
+
+    def _check_number(self, partitions: int) -> None:
+        most = self._operations.options.max_queues_per_topic
+        if partitions > most:
+            text = f"A topic may not have more than {most} partitions (maxQueuesPerTopic)."
+            raise CreationRejected(ErrorCode.INVALID_PARTITIONS, text)
+
+    def check_groups(self, name: str, layout: PartitionLayout | None) -> None:
+        """Check that all groups that have partitions of a topic can change it. Raises `CreationRejected`."""
+        silent = None if layout is None or self.spread is None else self.spread.silent(layout)
+        if silent is not None:
+            text = f"Broker group {silent}, which has partitions of topic '{name}', has no leader."
+            raise CreationRejected(ErrorCode.REQUEST_TIMED_OUT, text)
 
     def create(
-        self, permit: Permit, name: str, partitions: int, configs: Mapping[str, str | None], group: str
+        self,
+        permit: Permit,
+        name: str,
+        partitions: int,
+        configs: Mapping[str, str | None],
+        layout: PartitionLayout | None,
     ) -> Deferred[None]:
-        """Make a topic in a group; the outcome fires once the name servers know it, and this broker.
+        """Make a topic; the outcome fires once the name servers know it, and this broker.
 
         Raises `OperationError`, or fails with it.
         """
-        config, peers = new_topic(name, partitions, configs), self._operations.peers
-        if peers is not None and group:
-            return peers.put_topic(permit, group, config, is_new=True)
-        return self._operations.administration.put_topic(permit, config)
+        if layout is not None and self.spread is not None:
+            return self.spread.create(permit, new_topic(name, partitions, configs, layout), layout)
+        return self._operations.administration.put_topic(permit, new_topic(name, partitions, configs))
 
     def create_for_client(self, call: KafkaCall, name: str) -> ErrorCode:
         """Make a topic that a client uses before it exists, and return the error if that is not possible.
@@ -136,7 +184,9 @@ class Creation:
         try:
             permit = self.admit(call, name)
             self.check(name, partitions, configs)
-            made = self.create(permit, name, partitions, configs, self.group_of(name))
+            layout = self.layout(name, partitions)
+            self.check_groups(name, layout)
+            made = self.create(permit, name, partitions, configs, layout)
         except CreationRejected as refusal:
             is_early = refusal.code is ErrorCode.REQUEST_TIMED_OUT
             return ErrorCode.LEADER_NOT_AVAILABLE if is_early else refusal.code
@@ -149,14 +199,23 @@ class Creation:
         return ErrorCode.NONE if is_there else ErrorCode.LEADER_NOT_AVAILABLE
 
 
-def new_topic(name: str, partitions: int, configs: Mapping[str, str | None]) -> TopicConfig:
-    """Return the configuration that makes a topic, by Kafka's name; its attributes are changes."""
+def new_topic(
+    name: str,
+    partitions: int,
+    configs: Mapping[str, str | None],
+    layout: PartitionLayout | None = None,
+) -> TopicConfig:
+    """Return the configuration that makes a topic, by Kafka's name, in the group of its first partition; its
+    attributes are changes."""
     attributes = {
         "+queue.type": "BatchCQ",
         f"+{MESSAGE_FORMAT}": KAFKA_FORMAT,
         f"+{KAFKA_TOPIC_ID}": text_of_id(new_id()),
     }
     attributes |= {f"+{PREFIX}{key}": value for key, value in configs.items() if value is not None}
+    if layout is not None:
+        partitions = layout.queues(layout.home)
+        attributes[f"+{KAFKA_PARTITIONS}"] = layout.text
     return TopicConfig(store_name(name), partitions, partitions, attributes=attributes)
 
 

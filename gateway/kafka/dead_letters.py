@@ -86,7 +86,7 @@ class DeadLetterWriter:
         self._operations = operations
         self._topics = topics
         self._settings = settings
-        self._creation = Creation(operations, topics.everywhere)
+        self._creation = Creation(operations, topics.everywhere, None)
         self._slots = Slots(TOGETHER)
         self._pauses = Deadlines()
 

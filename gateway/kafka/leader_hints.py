@@ -6,6 +6,7 @@ Standard: `KafkaApis.getCurrentLeader`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Final, Protocol, TypeVar
 
 from mqgateway.gateway.kafka.call import KafkaCall
@@ -34,7 +35,8 @@ def hint_in_produce(
     """Add leaders to the partitions of an answer that were refused for them; return the answer."""
     if call.version >= PRODUCE_SINCE:
         found = ((one.name, one.topic_id, one.partition_responses) for one in answer.responses)
-        leaders = _add_leaders(cluster, topics, call, found, produce_response.LeaderIdAndEpoch)
+        number_of = attrgetter("index")
+        leaders = _add_leaders(cluster, topics, call, found, number_of, produce_response.LeaderIdAndEpoch)
         answer.node_endpoints = [produce_response.NodeEndpoint(*leader) for leader in leaders]
     return answer
 
@@ -45,7 +47,8 @@ def hint_in_fetch(
     """Add leaders to the partitions of an answer that were refused for them; return the answer."""
     if call.version >= FETCH_SINCE:
         found = ((one.topic, one.topic_id, one.partitions) for one in answer.responses)
-        leaders = _add_leaders(cluster, topics, call, found, fetch_response.LeaderIdAndEpoch)
+        number_of = attrgetter("partition_index")
+        leaders = _add_leaders(cluster, topics, call, found, number_of, fetch_response.LeaderIdAndEpoch)
         answer.node_endpoints = [fetch_response.NodeEndpoint(*leader) for leader in leaders]
     return answer
 
@@ -55,6 +58,7 @@ def _add_leaders(
     topics: Topics,
     call: KafkaCall,
     found: Iterable[tuple[str, bytes, Iterable[_Partition[Leader]]]],
+    number_of: Callable[[_Partition[Leader]], int],
     leader_of: Callable[[int, int], Leader],
 ) -> list[ClusterNode]:
     """Add leaders to partitions that were refused for them; return each leader once, in order.
@@ -62,14 +66,17 @@ def _add_leaders(
     `found` has name and id of each topic, with its partitions. `leader_of` makes a leader of its node id and
     its epoch.
     """
+    by_group: dict[str, tuple[ClusterNode | None, int]] = {}
     leaders: set[ClusterNode] = set()
     for name, topic_id, partitions in found:
         refused = [each for each in partitions if each.error_code in HINTED]
-        group = topics.group_of(name, topic_id) if refused else ""
-        leader = cluster.leader(call, group) if refused else None
-        if leader is not None:
-            leaders.add(leader)
-            epoch = cluster.replicas(group).epoch
-            for partition in refused:
+        topic = topics.named(name, topic_id) if refused else None
+        for partition in refused:
+            group = "" if topic is None else topic.place(number_of(partition)).group
+            if group not in by_group:
+                by_group[group] = cluster.leader(call, group), cluster.replicas(group).epoch
+            leader, epoch = by_group[group]
+            if leader is not None:
+                leaders.add(leader)
                 partition.current_leader = leader_of(leader.id, epoch)
     return sorted(leaders)

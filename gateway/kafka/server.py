@@ -1,7 +1,8 @@
 """Kafka's protocol as a broker serves it: its port, its time, and what is loaded when.
 
 Nothing of it is loaded before the first connection, which waits until a worker has imported the modules. A
-broker that has groups or transactions of Kafka loads them once it is ready, as time passes for these.
+broker that has groups or transactions of Kafka, or other broker groups in its cluster, loads them once it is
+ready, as time passes for these.
 Connections are those of the remoting server: TLS, PROXY protocol, their number, and a stop that closes each
 once its requests are answered.
 """
@@ -106,7 +107,10 @@ class KafkaServer:
             address = advertised_address(options, self._advertised, self.port)
             self._operations.replicas.publish(options.kafka_node_id, *address, options.kafka_rack)
         self._schedule.every(TICK_SECONDS, TICK_SECONDS, self._tick)
-        if any(self._operations.topics.get(topic) is not None for topic in KAFKA_COORDINATOR_TOPICS):
+        has_work = self._operations.peers is not None or any(
+            self._operations.topics.get(topic) is not None for topic in KAFKA_COORDINATOR_TOPICS
+        )
+        if has_work:
             self._schedule.later(0, self._load)  # once the server is ready, which that would delay
 
     def stop(self) -> None:

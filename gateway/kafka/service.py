@@ -47,7 +47,8 @@ from mqgateway.gateway.kafka.peer_transactions import verification
 from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
 from mqgateway.gateway.kafka.share_reads import ShareReads
-from mqgateway.gateway.kafka.topics import Topics
+from mqgateway.gateway.kafka.spread_topics import SpreadTopics
+from mqgateway.gateway.kafka.topics import Shown, Topics
 from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordination
 
 
@@ -62,18 +63,22 @@ class KafkaService:
     def __init__(self, operations: Operations, node: Node) -> None:
         self.topics = topics = Topics(operations)
         everywhere = topics.everywhere
-        creation, cluster = Creation(operations, everywhere), ClusterView(operations, node)
+        self._spread = None if operations.peers is None else SpreadTopics(operations, operations.peers)
+        if self._spread is not None:
+            self._spread.serve()
+        creation, cluster = Creation(operations, everywhere, self._spread), ClusterView(operations, node)
         clock = operations.clock
         self.quotas = quotas = QuotaEnforcement(operations.client_quotas, lambda: elapsed_millis(clock))
-        self._coordination = Coordination(operations, topics)
+        whole = Topics(operations, Shown.WHOLE)
+        self._coordination = Coordination(operations, whole)
         coordinator = self._coordination.coordinator
         access = GroupAccess(operations, coordinator)
         self._transactions = transactions = TransactionCoordination(operations, everywhere, coordinator)
-        self._shares = shares = ShareCoordination(operations, topics, coordinator)
+        self._shares = shares = ShareCoordination(operations, whole, coordinator)
         operations.coordinated.attach(
             KafkaView(operations, coordinator, shares, transactions.coordinator, everywhere)
         )
-        sharing = ShareRequests(shares.table, shares.settings, access, topics)
+        sharing = ShareRequests(shares.table, shares.settings, access, whole)
         requests = TransactionRequests(operations, transactions, access, everywhere)
         verify = verification(operations, everywhere, transactions.verify)
         self._telemetry = TelemetryRequests(operations)
@@ -103,8 +108,8 @@ class KafkaService:
             **ListOffsets(operations, topics, cluster).handlers(),
             **Groups(operations, coordinator, access, cluster).handlers(),
             **ConsumerGroupRequests(coordinator, access, everywhere).handlers(),
-            **ShareGroupRequests(coordinator, access, topics).handlers(),
-            **ShareGroupOffsetRequests(coordinator.shares, access, topics).handlers(),
+            **ShareGroupRequests(coordinator, access, whole).handlers(),
+            **ShareGroupOffsetRequests(coordinator.shares, access, whole).handlers(),
             **OffsetRequests(coordinator, access, everywhere).handlers(),
             **TransactionalOffsets(coordinator, transactions, access, everywhere).handlers(),
         }
@@ -119,6 +124,8 @@ class KafkaService:
     def tick(self) -> None:
         """Do what is due; called ten times a second."""
         self._telemetry.tick()
+        if self._spread is not None:
+            self._spread.tick()
         self.quotas.refresh()
         self._coordination.tick()
         self._transactions.tick()

@@ -63,10 +63,10 @@ class BrokerMarkers:
         written: Deferred[Any] = maybeDeferred(self._write, topic, partition.partition, marker)
         return written.addCallbacks(lambda _: None, _not_written, errbackArgs=(partition, producer))
 
-    def _write(self, topic: Topic, queue_id: int, marker: Marker) -> Deferred[Any]:
-        peers = self._operations.peers
-        if peers is not None and topic.group:
-            return peers.write_marker(topic.group, topic.store_name, queue_id, marker)
+    def _write(self, topic: Topic, partition: int, marker: Marker) -> Deferred[Any]:
+        (group, queue_id), peers = topic.place(partition), self._operations.peers
+        if peers is not None and group:
+            return peers.write_marker(group, topic.store_name, queue_id, marker)
         permit = self._operations.gate.internal(Use.SEND)
         return self._operations.batches.write_marker(permit, topic.store_name, queue_id, marker)
 

@@ -43,7 +43,8 @@ class NotVerified(Exception):
 
 
 class TransactionBatch(NamedTuple):
-    """A transactional batch for a partition. `topic` is Kafka's name, `store_topic` the one in the store.
+    """A transactional batch for a partition. `topic` is Kafka's name, `store_topic` the one in the store,
+    where the partition is a queue.
 
     `first_sequence` is that of the batch, `version` that of the Produce request.
     """
@@ -55,6 +56,7 @@ class TransactionBatch(NamedTuple):
     topic: str
     store_topic: str
     partition: int
+    queue_id: int
     version: int
 
 
@@ -92,7 +94,7 @@ class Verification:
 
     def _begin(self, batch: TransactionBatch, append: Append) -> Appended | Deferred[Appended]:
         producer_id, epoch = batch.producer_id, batch.epoch
-        if self._batches.is_in_transaction(batch.store_topic, batch.partition, producer_id, epoch):
+        if self._batches.is_in_transaction(batch.store_topic, batch.queue_id, producer_id, epoch):
             return append()
         verified = self._verify(
             batch.transactional_id,
@@ -124,7 +126,7 @@ class Verification:
         """
         if batch.version < ADDS_SINCE or batch.first_sequence == 0:
             return
-        if not self._batches.has_had_transactions(batch.store_topic, batch.partition, batch.producer_id):
+        if not self._batches.has_had_transactions(batch.store_topic, batch.queue_id, batch.producer_id):
             text = (
                 f"Invalid sequence number for producer {batch.producer_id} in partition "
                 f"{batch.topic}-{batch.partition}: {batch.first_sequence}; its first one there must be 0"
@@ -149,7 +151,7 @@ class Verification:
 
 
 def _key(batch: TransactionBatch) -> tuple[str, int, int]:
-    return batch.store_topic, batch.partition, batch.producer_id
+    return batch.store_topic, batch.queue_id, batch.producer_id
 
 
 def _translated(error: NotVerified, version: int) -> NotVerified:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mqgateway.engine.steps import in_parts
+from mqgateway.engine.tables.attributes import KAFKA_PARTITIONS
+from mqgateway.engine.tables.partition_layout import parse_layout
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations import Operations
@@ -72,8 +74,10 @@ class KafkaReading:
         """Yield a value of each partition, which is read by RocketMQ's names of topics."""
         for topics in self.topics():
             for name, config in topics:
+                spread, queues = self._spread(config), range(_count(config))
                 yield [
-                    ((name, str(index)), value(config.topic_name, index)) for index in range(_count(config))
+                    ((name, str(number)), value(config.topic_name, index))
+                    for index, number in zip(queues, queues if spread is None else spread, strict=False)
                 ]
 
     def end(self, topic: str, queue_id: int) -> int:
@@ -103,9 +107,20 @@ class KafkaReading:
         name, group_name = self._topic_name(topic), self._group_name(group)
         if name is None or group_name is None:
             return
-        ends = self._broker.store.max_offsets(topic)
+        ends, config = self._broker.store.max_offsets(topic), self._broker.tables.topics.get(topic)
+        spread = None if config is None else self._spread(config)
         for index, committed in self._broker.tables.offsets.queues_of(group, topic).items():
-            yield group_name, name, index, committed, max(0, ends.get(index, 0) - committed)
+            if spread is None or index < len(spread):
+                number = index if spread is None else spread[index]
+                yield group_name, name, number, committed, max(0, ends.get(index, 0) - committed)
+
+    def _spread(self, config: TopicConfig) -> Sequence[int] | None:
+        """Return the partition of each queue of a topic that several broker groups have, None for another
+        topic: a partition is the queue of its number."""
+        if self._broker.peers is None:
+            return None
+        layout = parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
+        return None if layout is None else layout.partitions(self._broker.options.broker_name)
 
     def members(self) -> Iterator[list[Sample]]:
         """Yield the groups with committed offsets and their numbers of members, of either protocol."""

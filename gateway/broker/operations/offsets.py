@@ -107,10 +107,11 @@ class OffsetOperations:
         offset = self._broker.tables.offsets.query(group, topic, queue_id)
         return None if offset < 0 else offset
 
-    def queues(self, group: str) -> list[tuple[str, int]]:
-        """Return the topics and queues in which a group has an offset in this broker's table."""
+    def keys(self, group: str) -> list[tuple[str, int]]:
+        """Return the topics and queues in which a group has an offset in this broker's table, and the numbers
+        of other groups' partitions with one (`partition_layout.ELSEWHERE`)."""
         table = self._broker.tables.offsets
-        return [(topic, queue) for topic in table.topics_of(group) for queue in table.queues_of(group, topic)]
+        return [(topic, key) for topic in table.topics_of(group) for key in table.keys_of(group, topic)]
 
     def groups(self) -> dict[str, list[str]]:
         """Return the groups that have offsets in this broker's table, with their topics."""

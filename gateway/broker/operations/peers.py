@@ -16,7 +16,10 @@ from twisted.python.failure import Failure
 from mqgateway.engine import json_members
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.ha.group_nodes import NodesView
+from mqgateway.engine.ha.peer_groups import has_part, is_part
 from mqgateway.engine.producers.markers import Marker
+from mqgateway.engine.tables.attributes import KAFKA_PARTITIONS
+from mqgateway.engine.tables.partition_layout import parse_layout
 from mqgateway.engine.tables.peer_topics import PeerTopic
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin import topics
@@ -31,6 +34,7 @@ from mqgateway.gateway.broker.replication.group import Peers
 Fields = Mapping[str, Any]
 
 PUT_TOPIC: Final = "putTopic"
+PUT_PART: Final = "putPart"
 DELETE_TOPIC: Final = "deleteTopic"
 WRITE_MARKER: Final = "writeMarker"
 PRODUCER, EPOCH, COMMITS, COORDINATOR, QUEUE = "producer", "epoch", "commits", "coordinator", "queue"
@@ -55,6 +59,7 @@ class PeerOperations:
         self.own = peers.groups.own
         """The group of this broker."""
         peers.serve(PUT_TOPIC, self._put_received)
+        peers.serve(PUT_PART, self._part_received)
         peers.serve(DELETE_TOPIC, self._delete_received)
         peers.serve(WRITE_MARKER, self._marker_received)
 
@@ -95,6 +100,18 @@ class PeerOperations:
         """The number of topics that other groups have."""
         return self._groups.foreign_count
 
+    def topic_of(self, group: str, topic: str) -> TopicConfig | None:
+        """Return a topic as another group has it, None if it has none of the name."""
+        return self._groups.topic_of(group, topic)
+
+    def holders(self, topic: str) -> Sequence[str]:
+        """Return the other groups that have a topic of a name."""
+        return self._groups.holders(topic)
+
+    def refresh(self, group: str) -> Deferred[None]:
+        """Request the nodes and topics of a group now; never fails."""
+        return self._peers.refresh(group)
+
     # Requests to masters of other groups
 
     def ask(self, group: str, kind: str, fields: Fields) -> Deferred[Fields]:
@@ -127,6 +144,16 @@ class PeerOperations:
             return self._peers.refresh(group)
 
         return self.ask(group, PUT_TOPIC, {CONFIG: config.to_json(), NEW: is_new}).addCallback(put)
+
+    def put_part(self, permit: Permit, group: str, config: TopicConfig) -> Deferred[None]:
+        """Have another group's part of a topic as `config` is: its queues, and its attributes.
+
+        The outcome fires once this broker knows it too. Fails with `OperationError`, also if the group has
+        another topic of the name.
+        """
+        self._gate.enter(permit, Use.ADMINISTER)
+        put = self.ask(group, PUT_PART, {CONFIG: config.to_json()})
+        return put.addCallback(self._changed, group)
 
     def delete_topic(self, permit: Permit, name: str) -> Deferred[None]:
         """Delete a topic in all other groups that have it. Fails with `OperationError`."""
@@ -183,8 +210,26 @@ class PeerOperations:
         elif known is None:
             return {GONE: True}
         else:
+            check_layout(known, config)
             config = _change_of(known, config)
         return topics.update_topic(self._broker, config).addCallback(lambda _: {})
+
+    def _part_received(self, fields: Fields) -> Fields | Deferred[Fields]:
+        config = TopicConfig.from_json(json_members.read(fields, CONFIG, dict[str, Any]()))
+        self._gate.enter(self._gate.internal(Use.ADMINISTER), Use.ADMINISTER)
+        known = self._broker.tables.topics.get(config.topic_name)
+        if known is not None and not is_part(config, known):
+            text = f"group {self.own} has another topic {config.topic_name}"
+            raise OperationError(Reason.INVALID_PARAMETER, text)
+        if known is not None and has_part(config, known):
+            return {}
+        change = _part_change(known, config)
+        if known is not None:
+            if self.foreign(config.topic_name) is None:
+                text = f"topic {config.topic_name} belongs to group {self.own}, which others follow"
+                raise OperationError(Reason.INVALID_PARAMETER, text)
+            check_layout(known, change)
+        return topics.update_topic(self._broker, change).addCallback(lambda _: {})
 
     def _delete_received(self, fields: Fields) -> Fields | Deferred[Fields]:
         name = json_members.read(fields, TOPIC, "")
@@ -204,6 +249,28 @@ def _change_of(known: TopicConfig, wanted: TopicConfig) -> TopicConfig:
         write_queue_nums=max(known.write_queue_nums, wanted.write_queue_nums),
         attributes=wanted.attributes,
     )
+
+
+def check_layout(known: TopicConfig, change: TopicConfig) -> None:
+    """Check that a change of a topic leaves its partitions where they are. Raises `OperationError`.
+
+    Two brokers may add partitions at the same time, and the later one does not know those of the first.
+    """
+    before = parse_layout(known.attributes.get(KAFKA_PARTITIONS, ""))
+    after = parse_layout(change.attributes.get(f"+{KAFKA_PARTITIONS}", ""))
+    if before is not None and after is not None and not after.extends(before):
+        text = f"Topic {known.topic_name} has partitions {before.text} now, which {after.text} would move."
+        raise OperationError(Reason.INVALID_PARAMETER, text)
+
+
+def _part_change(known: TopicConfig | None, wanted: TopicConfig) -> TopicConfig:
+    """Return the change that makes a part of a topic as it should be."""
+    before = {} if known is None else known.attributes
+    attributes = {f"-{name}": "" for name in before.keys() - wanted.attributes.keys()}
+    attributes |= {
+        f"+{name}": value for name, value in wanted.attributes.items() if before.get(name) != value
+    }
+    return _change_of(wanted if known is None else known, replace(wanted, attributes=attributes))
 
 
 def _refused(failure: Failure) -> Fields:

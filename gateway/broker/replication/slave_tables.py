@@ -26,6 +26,7 @@ from mqgateway.engine.tables.offsets import SEPARATOR
 from mqgateway.engine.timers.checkpoint import TimerProgress
 from mqgateway.gateway.access.tables import AS_TABLE, take_over
 from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.broker.replication.offset_limit import offset_limit
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.client import Ask
@@ -35,8 +36,6 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 3.0
 """Interval of checks whether a round is due; the first one is."""
-OFFSET_MAX = 2**63 - 1
-
 
 Adopt = Callable[[bytes], None]
 
@@ -191,14 +190,9 @@ class SlaveTables:
 
     def _adopt_offsets(self, reported: Mapping[str, Any]) -> None:
         broker = self._broker
-        changes = self._offsets.changes(places(reported), self._most, broker.tables.offsets.query)
+        changes = self._offsets.changes(
+            places(reported), partial(offset_limit, broker), broker.tables.offsets.query
+        )
         for (group, topic, queue_id), offset in list(changes):
             broker.tables.offsets.commit(group, topic, queue_id, offset)
         broker.tables.offsets.data_version = DataVersion.from_json(reported.get("dataVersion"))
-
-    def _most(self, topic: str, queue_id: int) -> int:
-        """Return the largest offset to adopt: messages of another group's topics are not replicated here."""
-        peers = self._broker.peers
-        if peers is not None and peers.groups.may_be_foreign(topic):
-            return OFFSET_MAX
-        return self._broker.store.max_offset(topic, queue_id)

@@ -81,8 +81,8 @@ class DeleteRecords:
             result.error_code = place
             return result
         topic, permit = place
-        if not 0 <= number < topic.partitions:
-            result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        result.error_code = topic.problem(number)
+        if result.error_code:
             return result
         if topic.is_internal:
             result.error_code = ErrorCode.INVALID_TOPIC_EXCEPTION
@@ -96,7 +96,7 @@ class DeleteRecords:
             result.error_code = _code(error if isinstance(error, Exception) else RuntimeError(str(error)))
 
         try:
-            outcome = self._batches.delete_before(permit, topic.store_name, number, offset)
+            outcome = self._batches.delete_before(permit, topic.store_name, topic.queue(number), offset)
         except OperationError as error:
             result.error_code = _code(error)
             return result

@@ -150,10 +150,11 @@ class Fetch:
     ) -> None:
         """Sort a partition of a topic that the client may read."""
         limit = max(1, partition.partition_max_bytes)
-        position = ReadPosition(topic.store_name, key[1], partition.fetch_offset, limit)
         answer = self._problem(topic, partition, wanted.follows)
+        queue = -1 if answer is not None else topic.queue(key[1])
+        position = ReadPosition(topic.store_name, queue, partition.fetch_offset, limit)
         if answer is None and wanted.followers:
-            answer = self._moved(permit, position, wanted.followers)
+            answer = self._moved(permit, key[1], position, wanted.followers)
         if answer is not None:
             wanted.settled.append((key, answer))
             return
@@ -163,9 +164,9 @@ class Fetch:
     def _problem(self, topic: Topic, partition: FetchPartition, follows: bool) -> PartitionData | None:
         """Return the answer for a partition that cannot be read, None if it can."""
         number, epoch = partition.partition, partition.current_leader_epoch
-        if not 0 <= number < topic.partitions:
-            return _refused(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        code = self._cluster.follower_problem(epoch) if follows else self._cluster.problem(epoch)
+        code = topic.problem(number)
+        if not code:
+            code = self._cluster.follower_problem(epoch) if follows else self._cluster.problem(epoch)
         if code:
             return _refused(number, code)
         if follows or partition.last_fetched_epoch < 0:  # a follower does not know all ends of epochs yet
@@ -173,17 +174,17 @@ class Fetch:
         return self._divergence(topic, partition)
 
     def _moved(
-        self, permit: Permit, position: ReadPosition, followers: Sequence[GroupNode]
+        self, permit: Permit, number: int, position: ReadPosition, followers: Sequence[GroupNode]
     ) -> PartitionData | None:
         """Return the answer that names the first follower whose log has an offset, None if none has it.
 
         Source: `ReplicaManager.findPreferredReadReplica`.
         """
-        topic, number, offset, _ = position
+        topic, queue, offset, _ = position
         try:
             for node in followers:
-                if self._batches.is_in_log(permit, topic, number, offset, node.begin):
-                    ends = self._batches.ends(permit, topic, number)
+                if self._batches.is_in_log(permit, topic, queue, offset, node.begin):
+                    ends = self._batches.ends(permit, topic, queue)
                     return PartitionData(
                         number,
                         0,
@@ -200,7 +201,7 @@ class Fetch:
     def _divergence(self, topic: Topic, partition: FetchPartition) -> PartitionData | None:
         """Return the answer to a client whose last record is not in this log, None if it may be."""
         number, fetched = partition.partition, partition.last_fetched_epoch
-        epoch, end = self._replicas.epoch_end(topic.store_name, number, fetched)
+        epoch, end = self._replicas.epoch_end(topic.store_name, topic.queue(number), fetched)
         if end < 0:
             return _refused(number, ErrorCode.OFFSET_OUT_OF_RANGE)
         if epoch == fetched and end >= partition.fetch_offset:

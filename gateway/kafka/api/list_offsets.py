@@ -125,14 +125,14 @@ class ListOffsets:
     ) -> Deferred[None] | None:
         """Fill in the offset of a time; return a Deferred if that takes a search."""
         topic, permit = place
-        number, timestamp = partition.partition_index, partition.timestamp
+        queue, timestamp = topic.queue(partition.partition_index), partition.timestamp
         try:
             if timestamp >= 0:
-                search = self._batches.at_time(permit, topic.store_name, number, timestamp, is_committed)
+                search = self._batches.at_time(permit, topic.store_name, queue, timestamp, is_committed)
             elif timestamp == LARGEST_TIMESTAMP:
-                search = self._batches.latest_time(permit, topic.store_name, number, is_committed)
+                search = self._batches.latest_time(permit, topic.store_name, queue, is_committed)
             else:
-                _fill(response, timestamp, self._batches.ends(permit, topic.store_name, number), is_committed)
+                _fill(response, timestamp, self._batches.ends(permit, topic.store_name, queue), is_committed)
                 self._fill_epoch(topic, response, is_latest=timestamp == LATEST)
                 return None
         except OperationError as error:
@@ -174,11 +174,12 @@ class ListOffsets:
         if code or not isinstance(place, tuple):
             return EpochEndOffset(code, number)
         topic, permit = place
+        queue = topic.queue(number)
         try:
-            self._batches.ends(permit, topic.store_name, number)
+            self._batches.ends(permit, topic.store_name, queue)
         except OperationError as error:
             return EpochEndOffset(error_code(error, ErrorCode.TOPIC_AUTHORIZATION_FAILED), number)
-        found = self._replicas.epoch_end(topic.store_name, number, partition.leader_epoch)
+        found = self._replicas.epoch_end(topic.store_name, queue, partition.leader_epoch)
         return EpochEndOffset(ErrorCode.NONE, number, *found)
 
     def _problem(
@@ -204,9 +205,7 @@ class ListOffsets:
         knows it."""
         if isinstance(place, ErrorCode):
             return place
-        if not 0 <= number < place[0].partitions:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return self._cluster.problem(epoch)
+        return place[0].problem(number) or self._cluster.problem(epoch)
 
     def _fill_epoch(
         self, topic: Topic, response: ListOffsetsPartitionResponse, *, is_latest: bool = False
@@ -216,7 +215,9 @@ class ListOffsets:
             response.leader_epoch = (
                 self._replicas.epoch
                 if is_latest
-                else self._replicas.epoch_at(topic.store_name, response.partition_index, response.offset)
+                else self._replicas.epoch_at(
+                    topic.store_name, topic.queue(response.partition_index), response.offset
+                )
             )
 
 

@@ -58,13 +58,10 @@ class LogDirs:
         wanted: list[tuple[Topic, int]] = []
         for part in in_parts(self._wanted(request.topics)):
             wanted += (
-                (topic, number)
-                for topic, numbers in part
-                for number in numbers
-                if 0 <= number < topic.partitions
+                (topic, number) for topic, numbers in part for number in numbers if not topic.problem(number)
             )
             yield
-        queues = [(topic.store_name, number) for topic, number in wanted]
+        queues = [(topic.store_name, topic.queue(number)) for topic, number in wanted]
 
         def answer(sizes: Sequence[int]) -> DescribeLogDirsResponse:
             partitions: dict[str, list[DescribeLogDirsPartition]] = {}
@@ -99,14 +96,14 @@ class LogDirs:
     def _altered(self, code: ErrorCode, wanted: AlterReplicaLogDirTopic) -> AlterReplicaLogDirTopicResult:
         """Return the result for a topic, whose folder is refused with `code`."""
         topic = self._topics.find(wanted.name)
-        partitions = 0 if topic is None else topic.partitions
-        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+        def problem(number: int) -> ErrorCode:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if topic is None else topic.problem(number)
+
         return AlterReplicaLogDirTopicResult(
             wanted.name,
             [
-                AlterReplicaLogDirPartitionResult(
-                    number, code or (ErrorCode.NONE if 0 <= number < partitions else unknown)
-                )
+                AlterReplicaLogDirPartitionResult(number, code or problem(number))
                 for number in wanted.partitions
             ],
         )

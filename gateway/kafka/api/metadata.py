@@ -48,12 +48,24 @@ BROKERS = 1
 @lru_cache(maxsize=16)
 def _partitions_of(replicas: PartitionReplicas) -> Pattern:
     """Return the partitions with these replicas, by number."""
-    error, leader, epoch = replicas.error, replicas.leader, replicas.epoch
-    return Pattern(
-        lambda number: MetadataResponsePartition(
-            error, number, leader, epoch, replicas.nodes, replicas.in_sync, replicas.offline
-        )
+    return Pattern(lambda number: _partition(number, replicas))
+
+
+def _partition(number: int, replicas: PartitionReplicas) -> MetadataResponsePartition:
+    leader, epoch = replicas.leader, replicas.epoch
+    return MetadataResponsePartition(
+        replicas.error, number, leader, epoch, replicas.nodes, replicas.in_sync, replicas.offline
     )
+
+
+def _partitions(topic: Topic, replicas: ReplicasByGroup) -> Sequence[MetadataResponsePartition]:
+    if topic.layout is None:
+        return Series(_partitions_of(replicas.of(topic.group)), range(topic.partitions))
+    numbers = range(topic.partitions)
+    return [
+        _partition(number, found)
+        for number, found in zip(numbers, replicas.of_partitions(topic, numbers), strict=True)
+    ]
 
 
 class Metadata:
@@ -77,7 +89,7 @@ class Metadata:
 
     def metadata(self, call: KafkaCall, request: MetadataRequest) -> Steps[MetadataResponse]:
         """Answer Metadata; unknown topics are made if the client and the settings allow it."""
-        replicas = ReplicasByGroup(self._cluster)
+        replicas = ReplicasByGroup(self._cluster, self._topics)
         wants_all = request.topics is None or (call.version == 0 and not request.topics)
         asks = request.include_topic_authorized_operations
         if wants_all:
@@ -140,7 +152,7 @@ class Metadata:
             topic.name,
             topic.id,
             topic.is_internal,
-            Series(_partitions_of(replicas.of(topic.group)), range(topic.partitions)),
+            _partitions(topic, replicas),
             topic_bits(call, topic.store_name) if asks else NOT_ASKED,
         )
 
@@ -202,7 +214,7 @@ class Metadata:
     def _page(
         self, call: KafkaCall, topic: Topic, numbers: range
     ) -> pages.DescribeTopicPartitionsResponseTopic:
-        replicas = self._cluster.replicas(topic.group)
+        replicas = ReplicasByGroup(self._cluster, self._topics)
         return pages.DescribeTopicPartitionsResponseTopic(
             ErrorCode.NONE,
             topic.name,
@@ -210,17 +222,17 @@ class Metadata:
             topic.is_internal,
             [
                 pages.DescribeTopicPartitionsResponsePartition(
-                    replicas.error,
+                    found.error,
                     number,
-                    replicas.leader,
-                    replicas.epoch,
-                    replicas.nodes,
-                    replicas.in_sync,
+                    found.leader,
+                    found.epoch,
+                    found.nodes,
+                    found.in_sync,
                     (),
                     (),
-                    replicas.offline,
+                    found.offline,
                 )
-                for number in numbers
+                for number, found in zip(numbers, replicas.of_partitions(topic, numbers), strict=True)
             ],
             topic_bits(call, topic.store_name),
         )

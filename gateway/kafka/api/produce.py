@@ -160,15 +160,17 @@ class Produce:
         if isinstance(place, ErrorCode):
             return _refused(data.index, place, None)
         topic, permit, rules = place
-        if not 0 <= data.index < topic.partitions:
-            return _refused(data.index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None)
+        code = topic.problem(data.index)
+        if code:
+            return _refused(data.index, code, None)
+        queue = topic.queue(data.index)
         try:
             batch = checked(memoryview(data.records or b""), rules, call.version, call.now)
             is_all = request.acks == ALL
             outcome = (
                 self._append_verified(call, place, data.index, batch, request)
                 if batch.is_transactional
-                else self._batches.append(permit, topic.store_name, data.index, batch, is_all=is_all)
+                else self._batches.append(permit, topic.store_name, queue, batch, is_all=is_all)
             )
         except Exception as error:
             return failed(data.index, error)
@@ -192,9 +194,10 @@ class Produce:
             call.admit(Use.SEND, on_transactional_id(transactional_id, AclOperation.WRITE))
         except NotAdmitted as error:
             raise BatchRefused(ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED, str(error)) from None
-        append = partial(self._batches.append, permit, name, index, batch, is_all=request.acks == ALL)
+        queue = topic.queue(index)
+        append = partial(self._batches.append, permit, name, queue, batch, is_all=request.acks == ALL)
         producer = batch.producer_id, batch.producer_epoch, batch.base_sequence
-        claim = TransactionBatch(transactional_id, *producer, topic.name, name, index, call.version)
+        claim = TransactionBatch(transactional_id, *producer, topic.name, name, index, queue, call.version)
         return self._verification.append(claim, append)
 
     def _outcome(

@@ -88,21 +88,21 @@ class ProducerIds:
         transactions = self._operations.batches.open_transactions(permit, topic.store_name)
         return TopicResponse(
             wanted.name,
-            [
-                _partition(number, topic, figures.get(number, ()), transactions.get(number, {}))
-                for number in wanted.partition_indexes
-            ],
+            [_partition(number, topic, figures, transactions) for number in wanted.partition_indexes],
         )
 
 
 def _partition(
     number: int,
     topic: Topic,
-    figures: Sequence[ProducerFigures],
-    transactions: Mapping[int, ProducerTransaction],
+    figures_by_queue: Mapping[int, Sequence[ProducerFigures]],
+    transactions_by_queue: Mapping[int, Mapping[int, ProducerTransaction]],
 ) -> PartitionResponse:
-    if not 0 <= number < topic.partitions:
-        return PartitionResponse(number, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    code = topic.problem(number)
+    if code:
+        return PartitionResponse(number, code)
+    queue = topic.queue(number)
+    figures, transactions = figures_by_queue.get(queue, ()), transactions_by_queue.get(queue, {})
     states = {
         one.producer_id: ProducerState(one.producer_id, one.epoch, one.last_sequence, one.last_time, NONE)
         for one in figures

@@ -11,6 +11,7 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.engine.tables.kafka_configs import KAFKA_CONFIGS
+from mqgateway.engine.tables.partition_layout import PartitionLayout
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Permit, Use
 from mqgateway.gateway.kafka.api import Answer, Handlers
@@ -106,12 +107,12 @@ class TopicRequests:
         made: Deferred[None] | None = None
         try:
             permit = self._creation.admit(call, wanted.name)
-            group = self._group_for(wanted)
-            partitions = self._partitions_of(wanted, group)
+            partitions, layout = self._placed(wanted)
             self._creation.check(wanted.name, partitions, configs)
+            self._creation.check_groups(wanted.name, layout)
             mutations.use(partitions)
             if not only_check:
-                made = self._creation.create(permit, wanted.name, partitions, configs, group)
+                made = self._creation.create(permit, wanted.name, partitions, configs, layout)
         except MutationsThrottled:
             return CreatableTopicResult(wanted.name, NO_UUID, ErrorCode.THROTTLING_QUOTA_EXCEEDED, None)
         except CreationRejected as refusal:
@@ -125,7 +126,7 @@ class TopicRequests:
         result = CreatableTopicResult(
             wanted.name,
             num_partitions=partitions,
-            replication_factor=max(1, len(self._cluster.replicas(group).nodes)),
+            replication_factor=self._replicas_of(layout),
             configs=[self._effective(name, configs.get(name)) for name in KAFKA_CONFIGS],
         )
 
@@ -133,7 +134,7 @@ class TopicRequests:
             topic = self._topics.find(result.name)
             result.topic_id = NO_UUID if topic is None else topic.id
 
-        if made is not None and not group:
+        if made is not None and layout is None:
             identify(None)  # whether or not the name servers know it
             known.append(made)
         elif made is not None:
@@ -149,18 +150,17 @@ class TopicRequests:
             name, value, False, DEFAULT if value == KAFKA_CONFIGS[name].default else STATIC
         )
 
-    def _group_for(self, wanted: CreatableTopic) -> str:
-        """Return the group in which a topic is made: the one that has the replicas which are asked for."""
-        ids = {number for each in wanted.assignments for number in each.broker_ids}
-        group = self._cluster.group_of(ids) if ids else None
-        return self._creation.group_of(wanted.name) if group is None else group
-
-    def _partitions_of(self, wanted: CreatableTopic, group: str) -> int:
-        """Return the number of partitions. Raises `CreationRejected` for replicas the group cannot have."""
+    def _placed(self, wanted: CreatableTopic) -> tuple[int, PartitionLayout | None]:
+        """Return the number of partitions, and where they are; see `Creation.layout`. Raises
+        `CreationRejected`, also for replicas that the groups cannot have."""
         if wanted.assignments:
-            self._check_assignments(wanted, group)
-            return len(wanted.assignments)
-        known = max(1, len(self._cluster.replicas(group).nodes))
+            groups = self._assigned_groups(wanted)
+            return len(groups), None if self._operations.peers is None else PartitionLayout.of(groups)
+        partitions = wanted.num_partitions
+        if partitions == -1:
+            partitions = self._operations.options.kafka_num_partitions
+        layout = self._creation.layout(wanted.name, partitions)
+        known = self._replicas_of(layout)
         if wanted.replication_factor != -1 and not 1 <= wanted.replication_factor <= known:
             text = (
                 "Replication factor must be larger than 0, or -1 to use the default value."
@@ -170,11 +170,15 @@ class TopicRequests:
                 f"{known} broker(s) are registered or some brokers have all their log directories cordoned."
             )
             raise CreationRejected(ErrorCode.INVALID_REPLICATION_FACTOR, text)
-        if wanted.num_partitions == -1:
-            return self._operations.options.kafka_num_partitions
-        return wanted.num_partitions
+        return partitions, layout
 
-    def _check_assignments(self, wanted: CreatableTopic, group: str) -> None:
+    def _replicas_of(self, layout: PartitionLayout | None) -> int:
+        """Return the number of replicas of each partition of a topic, in the group that has fewest."""
+        groups = [""] if layout is None else layout.groups
+        return max(1, min(len(self._cluster.replicas(group).nodes) for group in groups))
+
+    def _assigned_groups(self, wanted: CreatableTopic) -> list[str]:
+        """Return the group of each partition that a client assigns replicas. Raises `CreationRejected`."""
         if wanted.num_partitions != -1 or wanted.replication_factor != -1:
             text = "A manual partition assignment was specified, but partitions or replicas were given too."
             raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
@@ -182,18 +186,24 @@ class TopicRequests:
         if numbers != list(range(len(numbers))):
             text = "partitions should be a consecutive 0-based integer sequence"
             raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
-        for each in wanted.assignments:
-            if not self._can_have(each.broker_ids, group):
-                text = f"The manual partition assignment includes brokers other than {self._node_ids(group)}."
-                raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        assigned = sorted(wanted.assignments, key=lambda each: each.partition_index)
+        return [self._group_with(each.broker_ids) for each in assigned]
 
-    def _can_have(self, broker_ids: Sequence[int], group: str) -> bool:
-        """Return True if a partition can have these replicas: it always has all members of the group."""
-        known = self._cluster.replicas(group).nodes
-        return 0 < len(broker_ids) == len(set(broker_ids)) and set(broker_ids) <= set(known)
+    def _group_with(self, broker_ids: Sequence[int]) -> str:
+        """Return the group that has these nodes. A partition always has all members of its group as replicas.
+        Raises `CreationRejected` if they are not different nodes of one group."""
+        is_set = 0 < len(broker_ids) == len(set(broker_ids))
+        group = self._cluster.group_of(broker_ids) if is_set else None
+        if group is None:
+            ids = ", ".join(map(str, broker_ids))
+            text = f"The manual partition assignment has [{ids}], which are no nodes of one broker group."
+            raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        return group or self._own
 
-    def _node_ids(self, group: str) -> str:
-        return ", ".join(map(str, self._cluster.replicas(group).nodes))
+    @property
+    def _own(self) -> str:
+        """The name of this broker's group; empty if it is the only one."""
+        return "" if self._operations.peers is None else self._operations.peers.own
 
     def delete(self, call: KafkaCall, request: DeleteTopicsRequest) -> Steps[Answer]:
         """Answer DeleteTopics, once the name servers have no routes of the topics."""
@@ -236,13 +246,20 @@ class TopicRequests:
             permit = call.admit(Use.ADMINISTER, on_topic(topic.store_name, AclOperation.DELETE))
             mutations.use(topic.partitions)
             result = DeletableTopicResult(topic.name, topic.id)
-            self._delete_everywhere(permit, topic.store_name, result, withdrawn)
+            if topic.layout is not None and self._creation.spread is not None:
+                self._creation.check_groups(topic.name, topic.layout)
+                deleted = self._creation.spread.delete(permit, topic, topic.layout)
+                withdrawn.append(explained(deleted, result))
+            else:
+                self._delete_everywhere(permit, topic.store_name, result, withdrawn)
         except MutationsThrottled:
             code = ErrorCode.THROTTLING_QUOTA_EXCEEDED
             return DeletableTopicResult(topic.name, topic.id, code, None)
         except NotAdmitted as error:
             code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
             return DeletableTopicResult(topic.name, topic.id, code, str(error))
+        except CreationRejected as refusal:
+            return DeletableTopicResult(topic.name, topic.id, refusal.code, str(refusal))
         except OperationError as error:
             return DeletableTopicResult(topic.name, topic.id, ErrorCode.INVALID_REQUEST, error.message)
         return result
@@ -308,15 +325,23 @@ class TopicRequests:
                 "not be an increase."
             )
             raise CreationRejected(ErrorCode.INVALID_PARTITIONS, text)
+        groups: list[str] = []
         if wanted.assignments is not None:
-            is_whole = len(wanted.assignments) == wanted.count - topic.partitions
-            if not is_whole or not all(
-                self._can_have(each.broker_ids, topic.group) for each in wanted.assignments
-            ):
-                text = f"Each new partition needs an assignment to broker {self._node_ids(topic.group)}."
+            groups = [self._group_with(each.broker_ids) for each in wanted.assignments]
+            if len(groups) != wanted.count - topic.partitions:
+                text = f"Each of the {wanted.count - topic.partitions} new partitions needs an assignment."
                 raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+            if topic.layout is None and any(group != (topic.group or self._own) for group in groups):
+                text = f"All partitions of topic {topic.name} are in the broker group of its first one."
+                raise CreationRejected(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text)
+        layout = self._creation.extended(topic, wanted.count, groups)
+        self._creation.check_groups(topic.name, layout)
         mutations.use(wanted.count - topic.partitions)
-        if not only_check:
+        if only_check:
+            return
+        if layout is not None and self._creation.spread is not None:
+            known.append(explained(self._creation.spread.extend(permit, topic, layout), result))
+        else:
             config = replace(
                 topic.config, read_queue_nums=wanted.count, write_queue_nums=wanted.count, attributes={}
             )

@@ -107,13 +107,20 @@ class TransactionMarkers:
         if name == KAFKA_OFFSETS_TOPIC and result.partition_index == QUEUE:
             is_commit, epoch_max = wanted.transaction_result, epoch - has_new_epoch
             written = self._offsets.complete(producer_id, epoch, is_commit, epoch_max=epoch_max)
-        elif topic is None or topic.is_internal or not 0 <= result.partition_index < topic.partitions:
+        elif topic is None or topic.is_internal:
             result.error_code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return succeed(None)
+        elif code := topic.problem(result.partition_index):
+            result.error_code = code
             return succeed(None)
         else:
             marker = Marker(producer_id, epoch, wanted.transaction_result, wanted.coordinator_epoch)
             written = self._operations.batches.write_marker(
-                permit, topic.store_name, result.partition_index, marker, has_new_epoch=has_new_epoch
+                permit,
+                topic.store_name,
+                topic.queue(result.partition_index),
+                marker,
+                has_new_epoch=has_new_epoch,
             )
 
         def refused(failure: Failure) -> None:

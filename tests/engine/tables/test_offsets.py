@@ -13,6 +13,7 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.jsonfile import load_table, write_table
 from mqgateway.engine.tables.offsets import ConsumerOffsets
+from mqgateway.engine.tables.partition_layout import ELSEWHERE
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.worker import MemoryWorker
 
@@ -24,6 +25,15 @@ def table(disk: CrashDisk | None = None, **given: Any) -> ConsumerOffsets:
     made = ConsumerOffsets(BrokerOptions(**given), disk or CrashDisk(), PATH, ManualClock(NOW))
     made.load()
     return made
+
+
+def test_partitions_of_other_groups_are_no_queues_and_are_cloned() -> None:
+    offsets = table()
+    offsets.commit("g", "t", 0, 4)
+    offsets.commit("g", "t", ELSEWHERE + 2, 5)
+    assert offsets.queues_of("g", "t") == {0: 4} and offsets.keys_of("g", "t") == [0, ELSEWHERE + 2]
+    offsets.clone("g", "h", "t")
+    assert [offsets.query("h", "t", key) for key in (0, ELSEWHERE + 2)] == [4, 5]
 
 
 def test_query_returns_last_commit() -> None:

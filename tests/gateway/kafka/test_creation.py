@@ -15,7 +15,7 @@ from tests.support.gateway.kafka.client import KafkaScene, kafka_scene
 
 def made(scene: KafkaScene, name: str) -> ErrorCode:
     """Return the error of a topic that is made for a client."""
-    creation = Creation(scene.operations, Topics(scene.operations))
+    creation = Creation(scene.operations, Topics(scene.operations), None)
     return creation.create_for_client(call_in(scene), name)
 
 

@@ -30,11 +30,10 @@ class Cluster:
 
 
 class Topics:
-    """Topics of this broker's group."""
+    """Topics that are not known."""
 
-    def group_of(self, name: str, topic_id: bytes) -> str:
+    def named(self, name: str, topic_id: bytes) -> None:
         """See `Topics`."""
-        return ""
 
 
 class Call:

@@ -58,7 +58,7 @@ class Producer:
         results = self._coordinator.ask(request, 3).results_by_topic_v3_and_below
         return [topic.results_by_partition[0].partition_error_code for topic in results]
 
-    def send(self, at: str, topic: str, value: bytes, sequence: int = 0) -> int:
+    def send(self, at: str, topic: str, value: bytes, sequence: int = 0, partition: int = 0) -> int:
         """Send a batch of the transaction; return the code."""
         data = batch_of_values(
             value,
@@ -68,7 +68,7 @@ class Producer:
             producer_epoch=self.epoch,
             base_sequence=sequence,
         )
-        request = produce_request(topic, data, transactional_id="t")
+        request = produce_request(topic, data, transactional_id="t", partition=partition)
         return int(produced(self._cluster.client(at), request, self._version).error_code)
 
     def end(self, *, commits: bool) -> int:
@@ -80,9 +80,10 @@ class Producer:
         return int(answer.error_code)
 
 
-def values(cluster: KafkaCluster, at: str, topic: str) -> tuple[int, int]:
+def values(cluster: KafkaCluster, at: str, topic: str, partition: int = 0) -> tuple[int, int]:
     """Return the last stable offset and the number of aborted transactions that a reader sees."""
-    found = fetched(cluster.client(at), fetch_request(topic, 0, isolation_level=COMMITTED))
+    request = fetch_request(topic, 0, partition=partition, isolation_level=COMMITTED)
+    found = fetched(cluster.client(at), request)
     assert found.error_code == 0
     return found.last_stable_offset, len(found.aborted_transactions or ())
 
@@ -111,6 +112,20 @@ def test_batch_adds_its_partition_in_another_group() -> None:
         assert producer.end(commits=True) == 0
         cluster.wait(2)
     assert values(cluster, "b", topic) == (4, 0)
+
+
+@pytest.mark.parametrize(("commits", "aborted"), [(True, 0), (False, 1)])
+def test_transaction_ends_in_all_partitions_of_a_topic_of_both_groups(commits: bool, aborted: int) -> None:
+    cluster = KafkaCluster()
+    topic = cluster.make_spread("b", partitions=4)
+    producer = Producer(cluster, NEW_PRODUCE)
+    for partition, group in enumerate("baba"):
+        assert producer.send(group, topic, b"x", partition=partition) == 0
+        assert values(cluster, group, topic, partition) == (0, 0)
+    assert producer.end(commits=commits) == 0
+    cluster.wait(2)
+    for partition, group in enumerate("baba"):
+        assert values(cluster, group, topic, partition) == (2, aborted)
 
 
 def test_batch_outside_of_a_transaction_is_refused() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
+    CreatePartitionsAssignment,
     CreatePartitionsRequest,
     CreatePartitionsTopic,
 )
@@ -225,8 +226,7 @@ def test_replicas_that_are_asked_for_say_in_which_group_a_topic_is_made(cluster:
     wanted = CreatableTopic(name, -1, -1, [CreatableReplicaAssignment(0, [1001])])
     [result] = cluster.client("a").ask(CreateTopicsRequest([wanted])).topics
     assert result.error_code == 0 and cluster.leaders("a", name) == [1001]
-    across = [CreatableReplicaAssignment(0, [1]), CreatableReplicaAssignment(1, [1001])]
-    wanted = CreatableTopic("across", -1, -1, across)
+    wanted = CreatableTopic("across", -1, -1, [CreatableReplicaAssignment(0, [1, 1001])])
     [result] = cluster.client("a").ask(CreateTopicsRequest([wanted])).topics
     assert result.error_code == ErrorCode.INVALID_REPLICA_ASSIGNMENT
 
@@ -242,7 +242,8 @@ def test_topic_of_another_group_is_made_on_use(cluster: KafkaCluster) -> None:
 def test_topic_of_another_group_is_changed_and_deleted(cluster: KafkaCluster) -> None:
     topic = cluster.make_topic("b")
     client = cluster.client("a")
-    [grown] = client.ask(CreatePartitionsRequest([CreatePartitionsTopic(topic, 3, None)])).results
+    wanted = CreatePartitionsTopic(topic, 3, [CreatePartitionsAssignment([1001])])
+    [grown] = client.ask(CreatePartitionsRequest([wanted])).results
     assert grown.error_code == 0 and cluster.leaders("a", topic) == [1001] * 3
     config = AlterableConfig("retention.ms", 0, "1000")
     request = IncrementalAlterConfigsRequest([AlterConfigsResource(TOPIC, topic, [config])])

@@ -51,7 +51,7 @@ class Queue:
             self.open.add((producer_id, 0))
             return Appended(number, -1, 0)
 
-        batch = TransactionBatch("t", producer_id, 0, sequence, "a.b", "a|b", 3, version)
+        batch = TransactionBatch("t", producer_id, 0, sequence, "a.b", "a|b", 3, 1, version)
         outcome = self.verification.append(batch, append)
         found: list[Any] = []
         if isinstance(outcome, Deferred):
@@ -141,7 +141,7 @@ def test_batches_of_a_client_that_is_gone_do_not_hold_up_others() -> None:
     queue = Queue()
     found: list[Any] = []
     for number in range(2):
-        batch = TransactionBatch("t", 1, 0, 0, "a.b", "a|b", 3, 12)
+        batch = TransactionBatch("t", 1, 0, 0, "a.b", "a|b", 3, 1, 12)
         outcome = queue.verification.append(batch, lambda number=number: Appended(number, -1, 0))
         assert isinstance(outcome, Deferred)
         outcome.addErrback(found.append)

@@ -54,9 +54,9 @@ def test_recorded_offset_replaces_a_reset_and_is_forgotten_by_queue() -> None:
     assert offsets.recorded("G", "T", 0) == 3
     offsets.record(operated.permit(Use.COMMIT_OFFSET), "G", "T", 0, 5)
     assert (offsets.recorded("G", "T", 0), offsets.recorded("G", "T", 1)) == (5, None)
-    assert (offsets.queues("G"), offsets.groups()) == ([("T", 0)], {"G": ["T"]})
+    assert (offsets.keys("G"), offsets.groups()) == ([("T", 0)], {"G": ["T"]})
     offsets.forget(operated.permit(Use.COMMIT_OFFSET), "G", "T", 0)
-    assert (offsets.queues("G"), offsets.groups()) == ([], {})
+    assert (offsets.keys("G"), offsets.groups()) == ([], {})
 
 
 def test_offset_of_an_unknown_group_is_not_recorded() -> None:

@@ -11,6 +11,7 @@ from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.operations import Operations
 from mqgateway.gateway.front_end import FrontEndEnvironment
 from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
+    CreatableReplicaAssignment,
     CreatableTopic,
     CreateTopicsRequest,
 )
@@ -134,13 +135,22 @@ class KafkaCluster:
         raise AssertionError("no name belongs to the group")
 
     def make_topic(self, group: str, word: str = "topic", partitions: int = 2, *, at: str = "") -> str:
-        """Make a topic that belongs to a group, by a request to `at`, else the first group."""
+        """Make a topic that one group has, by a request to `at`, else the first group."""
         name = self.name_in(group, word)
-        request = CreateTopicsRequest([CreatableTopic(name, partitions, -1)])
-        [result] = self.client(at or self.names[0]).ask(request).topics
-        assert result.error_code == 0
-        self.wait(2)
+        wanted = [CreatableReplicaAssignment(index, [self.node(group)]) for index in range(partitions)]
+        self._make(CreatableTopic(name, -1, -1, wanted), at)
         return name
+
+    def make_spread(self, first: str, word: str = "spread", partitions: int = 4, *, at: str = "") -> str:
+        """Make a topic with partitions in all groups, the first one in `first`."""
+        name = self.name_in(first, word)
+        self._make(CreatableTopic(name, partitions, -1), at)
+        return name
+
+    def _make(self, topic: CreatableTopic, at: str) -> None:
+        [result] = self.client(at or self.names[0]).ask(CreateTopicsRequest([topic])).topics
+        assert result.error_code == 0, result.error_message
+        self.wait(2)
 
     def metadata(self, at: str, *topics: str, creates: bool = False) -> Any:
         """Return what a group's master answers of topics; of all if none is named."""
