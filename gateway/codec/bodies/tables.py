@@ -8,19 +8,19 @@ RocketMQ: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.codec.bodies.body import Body, Int
+from mqgateway.gateway.codec.bodies.body import Body, Int, body
 from mqgateway.gateway.codec.errors import BodyError
 
 LAGS_FIELD: Final = "groupLags"
 """Field of request 201, `true` for an answer with the groups' lags. RocketMQ ignores it."""
 
 
-@dataclass(slots=True)
+@body
 class TopicConfigSerializeWrapper(Body):
     """Topics by name, and the version of the table."""
 
@@ -28,7 +28,7 @@ class TopicConfigSerializeWrapper(Body):
     data_version: dict[str, Any] | None = None
 
 
-@dataclass(slots=True)
+@body
 class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
     """Topics with the mappings of static topics; and, ours, the log offsets at which deleted topics ended."""
 
@@ -38,7 +38,7 @@ class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
     deleted_topics: dict[str, dict[str, Any]] | None = None
 
 
-@dataclass(slots=True)
+@body
 class SubscriptionGroupWrapper(Body):
     """Groups by name, their forbidden topics, and the version of the table.
 
@@ -52,14 +52,14 @@ class SubscriptionGroupWrapper(Body):
     group_lags: dict[str, int] | None = None
 
 
-@dataclass(slots=True)
+@body
 class CreateTopicListRequestBody(Body):
     """Topics to create or change."""
 
     topic_config_list: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@body
 class SubscriptionGroupList(Body):
     """Groups to create or change."""
 
