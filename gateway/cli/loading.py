@@ -1,16 +1,29 @@
-"""Twisted's transports, loaded without OpenSSL.
+"""Twisted's transports, loaded without modules that servers do not need.
 
 Twisted loads OpenSSL with its transports if it is installed, for TLS that starts on a connection
 (`ITLSTransport`) or that the reactor makes (`IReactorSSL`). Neither is used here: TLS is a protocol above a
 plain connection (`remoting.tls`). Loading it takes a quarter of a start, and memory, which most servers do
 not need.
+
+Twisted also imports modules for parts of its API that most servers, or all, leave alone: cookies of HTTP
+clients, which bring the clients and e-mail with them, UDP, UNIX sockets and child processes. These are loaded
+when an attribute of theirs is first used.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from importlib.util import LazyLoader, find_spec, module_from_spec
 from typing import Any
+
+ON_FIRST_USE = (
+    "http.cookiejar",
+    "twisted.internet.process",
+    "twisted.internet.udp",
+    "twisted.internet.unix",
+)
+"""Modules that are loaded when one of their attributes is first used."""
 
 
 def load_transports() -> None:
@@ -21,11 +34,27 @@ def load_transports() -> None:
     modules: dict[str, Any] = sys.modules
     if "OpenSSL" in modules or "twisted.internet.tcp" in modules:
         return
+    for name in ON_FIRST_USE:
+        _put_off(name)
     modules["OpenSSL"] = None  # an import of it fails, as if it were not installed
     try:
         import twisted.internet.posixbase  # noqa: F401
     finally:
         del modules["OpenSSL"]
+
+
+def _put_off(name: str) -> None:
+    """Import a module so that its code runs when an attribute is first used; one that is loaded stays."""
+    if name in sys.modules:
+        return
+    package, _, last = name.rpartition(".")
+    spec = find_spec(name)
+    assert spec is not None
+    assert spec.loader is not None
+    spec.loader = LazyLoader(spec.loader)
+    sys.modules[name] = module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    setattr(import_module(package), last, module)
 
 
 def main() -> None:
