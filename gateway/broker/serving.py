@@ -10,9 +10,7 @@ from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.callers import CallerAccess
 from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.settings import AccessSettings
-from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.throttling import Pause
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
@@ -26,6 +24,7 @@ from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.access.control import AccessControl
     from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 
 
@@ -33,6 +32,9 @@ def access_control(on: BrokerEnvironment, settings: AccessSettings, pause: Pause
     """Return the users and policies; None if the settings have none."""
     if not settings.has_tables:
         return None
+    from mqgateway.gateway.access.control import AccessControl
+    from mqgateway.gateway.access.tables import AccessTables
+
     tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.cipher, settings.own_user)
     return AccessControl(settings, tables, on.options, on.clock, pause)
 

@@ -23,7 +23,15 @@ NOT_LOADED = (
     "lz4",
     "mqgateway.engine.filters.sql",
     "mqgateway.engine.raft",
+    "mqgateway.gateway.access.administration",
+    "mqgateway.gateway.access.control",
     "mqgateway.gateway.access.plain.rules",
+    "mqgateway.gateway.access.requests",
+    "mqgateway.gateway.broker.admin.progress",
+    "mqgateway.gateway.broker.admin.topic_requests",
+    "mqgateway.gateway.broker.operations.administration",
+    "mqgateway.gateway.broker.operations.batches",
+    "mqgateway.gateway.broker.operations.queries",
     "mqgateway.gateway.client",
     "mqgateway.gateway.container",
     "mqgateway.gateway.controller",
@@ -32,6 +40,7 @@ NOT_LOADED = (
     "mqgateway.gateway.metrics",
     "mqgateway.gateway.mqadmin.declaration",
     "mqgateway.gateway.remoting.tls",
+    "mqgateway.gateway.web.console",
     "opentelemetry",
     "pythonjsonlogger",
     "service_identity",
@@ -43,6 +52,9 @@ NOT_LOADED = (
     "zstandard",
 )
 """Packages and modules that a start without settings must not load, as they take time."""
+
+MODULES_MAX = 850
+"""Modules that a start without settings may load, those of Python and of libraries included."""
 
 PROGRAM = """
 import json, os, signal, sys
@@ -77,6 +89,10 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 @pytest.mark.parametrize("name", NOT_LOADED)
 def test_default_start_does_not_load(name: str, loaded: set[str]) -> None:
     assert not {one for one in loaded if one == name or one.startswith(f"{name}.")}
+
+
+def test_default_start_loads_a_limited_number_of_modules(loaded: set[str]) -> None:
+    assert len(loaded) <= MODULES_MAX
 
 
 def test_default_start_loads_the_broker(loaded: set[str]) -> None:
