@@ -144,7 +144,7 @@ def body(cls: type[B]) -> type[B]:
         _compile(made)
         made.__init__(self, *values, **named)
 
-    made.__init__ = __init__  # type: ignore[assignment]
+    _take_over(made, {"__init__": __init__})
     return made
 
 
@@ -152,8 +152,13 @@ def _compile(cls: type[Body]) -> None:
     """Replace the methods of a class by those of a dataclass with the same fields."""
     fields = [(one.name, one.type, one) for one in dataclasses.fields(cls)]
     compiled = dataclasses.make_dataclass(cls.__name__, fields)
-    for name in ("__hash__", "__eq__", "__repr__", "__init__"):
-        setattr(cls, name, getattr(compiled, name))
+    names = ("__hash__", "__eq__", "__repr__", "__init__")
+    _take_over(cls, {name: getattr(compiled, name) for name in names})
+
+
+def _take_over(cls: type[Body], functions: dict[str, Any]) -> None:
+    for name, function in functions.items():
+        setattr(cls, name, function)
 
 
 def wired(name: str) -> dict[str, str]:
