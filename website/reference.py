@@ -20,7 +20,8 @@ from mqgateway.gateway.client import options as client
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.container import requests as container
 from mqgateway.gateway.controller import requests as controller
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, every
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN, Catalogue
+from mqgateway.gateway.mqadmin.declaration import every
 from mqgateway.gateway.mqadmin.usage import help_of
 from mqgateway.gateway.namesrv import service as name_server
 from mqgateway.gateway.resources import CATALOGUE as RESOURCE_COMMANDS

@@ -16,7 +16,6 @@ from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import FilterError
 from mqgateway.engine.filters.bloom import BloomFilter
-from mqgateway.engine.filters.evaluation import Properties
 from mqgateway.engine.filters.expressions import Expression, compile_expression
 from mqgateway.engine.filters.tags import SQL92_TYPE, is_tag_type
 from mqgateway.engine.lenient_json import dumps
@@ -25,6 +24,7 @@ from mqgateway.engine.tables.jsonfile import TableFile
 from mqgateway.engine.worker import Worker
 
 if TYPE_CHECKING:
+    from mqgateway.engine.filters.evaluation import Properties
     from mqgateway.engine.options import BrokerOptions
 
 log = logging.getLogger(__name__)

@@ -11,12 +11,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from mqgateway.engine.errors import FilterError
-from mqgateway.engine.filters.evaluation import Evaluate, Properties, build
-from mqgateway.engine.filters.sql import parse
 from mqgateway.engine.filters.tags import SQL92_TYPE
-from mqgateway.engine.filters.tree import names_in
 
 if TYPE_CHECKING:
+    from mqgateway.engine.filters.evaluation import Evaluate, Properties
     from mqgateway.engine.store.property_choice import PropertyChoice
 
 log = logging.getLogger(__name__)
@@ -69,6 +67,10 @@ def compile_expression(text: str | None, expression_type: str | None = SQL92_TYP
 
 @lru_cache(256)
 def _compiled(text: str) -> Expression:
+    from mqgateway.engine.filters.evaluation import build  # few consumers have expressions
+    from mqgateway.engine.filters.sql import parse
+    from mqgateway.engine.filters.tree import names_in
+
     root, ignored = parse(text)
     if ignored:
         log.warning(

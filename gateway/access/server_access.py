@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.options.access import AccessOptions
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access import requests as access_requests
-from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import AccessControl
 from mqgateway.gateway.access.needs import Row, needs_in
 from mqgateway.gateway.access.server_needs import ALL_CLUSTERS
 from mqgateway.gateway.access.settings import AccessSettings
-from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.throttling import Pause
 from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Reply
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.access.administration import AccessAdministration
+    from mqgateway.gateway.access.control import AccessControl
+    from mqgateway.gateway.access.tables import AccessTables
 
 
 class ServerAccess:
@@ -52,6 +53,9 @@ class ServerAccess:
         """The function that signs the requests of this server to others, if they are signed."""
         if not settings.is_on:
             return
+        from mqgateway.gateway.access.control import AccessControl
+        from mqgateway.gateway.access.tables import AccessTables
+
         tables = AccessTables(disk, folder, clock, worker, settings.cipher) if shared is None else shared
         self.control = AccessControl(settings, tables, options, clock, pause, partial(needs_in, needs))
         if shared is None:
@@ -79,8 +83,11 @@ class ServerAccess:
 
         `refusal` makes the answer to an error, as in `Dispatcher`.
         """
-        of_users = {} if self.control is None else access_requests.REQUESTS
-        return audited({**table, **of_users}, self._audit, refusal)
+        if self.control is not None:
+            from mqgateway.gateway.access.requests import REQUESTS
+
+            table = {**table, **REQUESTS}
+        return audited(table, self._audit, refusal)
 
     def retry(self) -> None:
         """Write what could not be written; for a slow tick."""

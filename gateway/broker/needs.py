@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import Enum
+from importlib import import_module
 from typing import NamedTuple
 
-from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction
+from mqgateway.gateway.broker.broker import Broker
+from mqgateway.gateway.remoting.call import Call
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction, RequestFunction, Served
 
 
 class Needs(Enum):
@@ -28,3 +32,16 @@ class RequestDeclaration(NamedTuple):
 
     function: RequestFunction | LongRequestFunction
     needs: Needs
+
+
+def on_first_use(module: str, needs: Mapping[int, Needs]) -> dict[int, RequestDeclaration]:
+    """Declare requests whose functions are in `REQUESTS` of a module, which is loaded with the first of them.
+
+    `needs` has the role that each request code requires.
+    """
+
+    def serve(broker: Broker, call: Call) -> Served:
+        functions: Mapping[int, LongRequestFunction] = import_module(module).REQUESTS
+        return functions[call.command.code](broker, call)
+
+    return {code: RequestDeclaration(serve, need) for code, need in needs.items()}

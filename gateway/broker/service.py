@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import socket
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from twisted.internet.defer import Deferred, succeed
 from twisted.python.failure import Failure
@@ -29,8 +30,6 @@ from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.store.scan import logged
 from mqgateway.engine.tables import broadcasts
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access.plain import migration
-from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS, AclRulesKeeper
 from mqgateway.gateway.access.plain.settings import check_plain_settings
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.access.signature import Credentials
@@ -53,6 +52,9 @@ from mqgateway.gateway.remoting.connection_settings import server_settings
 from mqgateway.gateway.remoting.dispatch import Hook
 from mqgateway.gateway.remoting.service import RemotingService
 from mqgateway.gateway.runtime.service import Runtime
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 
 log = logging.getLogger(__name__)
 
@@ -115,9 +117,7 @@ class BrokerService(RemotingService):
         self.periodic_work = PeriodicWork(self.broker, self.group, self._schedule)
         self._draining = Draining(self.broker, self.group.controlled or self.group.ledger, runtime.reactor)
         self.broker.role.on_change(self._role_changed)
-        self._plain = (
-            AclRulesKeeper(options, self._disk, self._worker, runtime.clock) if options.acl_enable else None
-        )
+        self._plain = self._rules_keeper(options) if options.acl_enable else None
         guard = self._access if access.is_on else None
         admission, table, guards = guarded(self.broker, guard, self._plain, self._schedule.pause)
         if self.group.controlled is not None:
@@ -286,6 +286,8 @@ class BrokerService(RemotingService):
         yield slow_consumers.PROTECT_SECONDS, self._shut_out_slow_consumers
         yield static_cleaning.CLEAN_SECONDS, self._clean_mappings
         if self._plain is not None:
+            from mqgateway.gateway.access.plain.keeper import LOOK_SECONDS
+
             yield LOOK_SECONDS, self._plain.look
         yield options.load_balance_poll_name_server_interval / 1000, broker.cluster.refresh_routes
 
@@ -322,10 +324,17 @@ class BrokerService(RemotingService):
         if self._access is not None:
             self._access.load()
             if options.migrate_auth_from_v1_enabled:
-                accounts = AclRulesKeeper(options, self._disk, self._worker, self.broker.clock)
+                from mqgateway.gateway.access.plain import migration
+
+                accounts = self._rules_keeper(options)
                 accounts.load()
                 made = migration.migrate(accounts.rules, self._access.administration)
                 log.info("%d users were created from version 4 accounts", made)
+
+    def _rules_keeper(self, options: BrokerOptions) -> AclRulesKeeper:
+        from mqgateway.gateway.access.plain.keeper import AclRulesKeeper  # few brokers need it
+
+        return AclRulesKeeper(options, self._disk, self._worker, self._runtime.clock)
 
     def _write_held(self) -> None:
         """Try to write what the disk refused at the start."""

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.options import RemotingOptions
 from mqgateway.gateway.access.audit import Audit
 from mqgateway.gateway.access.callers import CallerAccess
 from mqgateway.gateway.access.changes import audited
-from mqgateway.gateway.access.control import AccessControl
-from mqgateway.gateway.access.plain import requests as plain_requests
-from mqgateway.gateway.access.plain.control import PlainControl
-from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.settings import AccessSettings
-from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.access.throttling import Pause
 from mqgateway.gateway.broker.body_limits import limits_of_bodies
 from mqgateway.gateway.broker.broker import Broker
@@ -27,11 +23,18 @@ from mqgateway.gateway.codec.command import RemotingCommand
 from mqgateway.gateway.remoting.call import Peer
 from mqgateway.gateway.remoting.dispatch import Dispatcher, Hook
 
+if TYPE_CHECKING:
+    from mqgateway.gateway.access.control import AccessControl
+    from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
+
 
 def access_control(on: BrokerEnvironment, settings: AccessSettings, pause: Pause) -> AccessControl | None:
     """Return the users and policies; None if the settings have none."""
     if not settings.has_tables:
         return None
+    from mqgateway.gateway.access.control import AccessControl
+    from mqgateway.gateway.access.tables import AccessTables
+
     tables = AccessTables(on.disk, on.path("config"), on.clock, on.worker, settings.cipher, settings.own_user)
     return AccessControl(settings, tables, on.options, on.clock, pause)
 
@@ -42,6 +45,9 @@ def guarded(
     """Return the access control if there is any, the table of request functions, and the hooks before it."""
     on, audit = broker.environment, Audit(broker.options.audit_log_format)
     if plain is not None:
+        from mqgateway.gateway.access.plain import requests as plain_requests  # few brokers need it
+        from mqgateway.gateway.access.plain.control import PlainControl
+
         names = plain_requests.BrokerNames(on.options.broker_name, on.address, on.options.broker_cluster_name)
         table = {**REQUESTS, **plain_requests.requests(plain, names)}
         control = PlainControl(plain, on.options, on.clock, pause)

@@ -93,8 +93,8 @@ def asking(name_servers: list[str], given: Mapping[str, Any]) -> Iterator[Server
     Without `name_servers` those of the configuration are used. Raises `click.UsageError`.
     """
     from mqgateway.engine.clock import SystemClock
+    from mqgateway.gateway.mqadmin.catalogue import LOCAL_NAME_SERVERS
     from mqgateway.gateway.mqadmin.connection import Connections, encrypted, plain
-    from mqgateway.gateway.mqadmin.declaration import LOCAL_NAME_SERVERS
     from mqgateway.gateway.mqadmin.servers import Servers
 
     chosen = configuration(given)

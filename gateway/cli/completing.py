@@ -10,8 +10,8 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN, Catalogue
 from mqgateway.gateway.mqadmin.completion import Candidate, Offer, offered
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
 from mqgateway.gateway.mqadmin.shells import answer
 from mqgateway.gateway.resources import ABOUT, CATALOGUE, ELSEWHERE, RUN_SERVERS

@@ -9,10 +9,7 @@ import logging
 import re
 import sys
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Literal, cast
-
-from pythonjsonlogger.json import JsonFormatter
 
 from mqgateway.gateway.cli.log_files import SECONDS, LogFolder, files_of
 
@@ -25,14 +22,6 @@ MESSAGE_MAX = 4000
 """Maximum length of a message, in characters; longer ones are truncated."""
 
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
-
-
-class ZonedJsonFormatter(JsonFormatter):
-    """Formatter of JSON lines with ISO 8601 local times and their zone."""
-
-    def formatTime(self, record: logging.LogRecord, datefmt: str | None = None) -> str:
-        """Return the time of a record, for example `2026-01-31T12:00:00.123+01:00`."""
-        return datetime.fromtimestamp(record.created).astimezone().isoformat(timespec="milliseconds")
 
 
 def start_logging(
@@ -63,11 +52,9 @@ def start_logging(
 
 def _formatter(form: LogFormat, text: str, times: str | None, name: str) -> logging.Formatter:
     if form == "json":
-        return ZonedJsonFormatter(
-            "%(asctime)s %(levelname)s %(name)s %(message)s",
-            rename_fields={"asctime": "time", "levelname": "level", "name": "logger"},
-            static_fields={"broker": name} if name else None,
-        )
+        from mqgateway.gateway.cli.json_lines import json_formatter  # not loaded for text
+
+        return json_formatter({"broker": name} if name else None)
     named = text.replace("%(name)s", f"{name.replace('%', '%%')} %(name)s") if name else text
     return logging.Formatter(named, times)
 

@@ -92,6 +92,7 @@ def run_services(
 ) -> None:
     """Run the services of the settings until a signal stops them. Print their summary when they are up."""
     seldom(WHILE_STARTING)
+    load_transports()
     began, output = process_start(), given["output"]
     logged: dict[str, LogOptions] = {}
     if broker is not None:
@@ -101,7 +102,6 @@ def run_services(
         if namesrv.namesrv.enable_controller_in_namesrv:
             logged["controller"] = namesrv.controller
     levels = begin_logging(given, logged)
-    load_transports()
     from mqgateway.gateway.cli.preconditions import check_start
     from mqgateway.gateway.cli.run import run
     from mqgateway.gateway.cli.services import Both

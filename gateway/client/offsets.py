@@ -11,7 +11,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from mqgateway.engine.disk import Disk
 from mqgateway.engine.lenient_json import JsonError, loads
@@ -19,7 +19,7 @@ from mqgateway.engine.tables.jsonfile import TableFile, set_aside
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.client.arguments import LONG_MAX
 from mqgateway.gateway.codec.bodies import MessageQueue
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, body
 from mqgateway.gateway.codec.errors import BodyError
 
 log = logging.getLogger(__name__)
@@ -31,7 +31,7 @@ NONE = -1
 BACKUP = ".bak"
 
 
-@dataclass(slots=True)
+@body
 class OffsetTable(Body):
     """File content: offsets by queue."""
 

@@ -4,10 +4,10 @@ The response codes have other meanings in version 5. RocketMQ: `RequestCode`, `R
 of the same names in version 4.9.7.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, body
 from mqgateway.gateway.codec.fields import Bool, Header
 
 
@@ -68,7 +68,7 @@ class UpdateGlobalWhiteAddrsConfigRequestHeader(Header, code=AclRequestCode.UPDA
     acl_file_full_path: str | None = None
 
 
-@dataclass(slots=True)
+@body
 class PlainAccessConfig(Body):
     """Account in the form of files and requests; permissions are as in `topicA=PUB|SUB`."""
 
@@ -82,7 +82,7 @@ class PlainAccessConfig(Body):
     group_perms: list[str] | None = None
 
 
-@dataclass(slots=True)
+@body
 class AclDataVersion(Body):
     """Number of changes of a file by request, and the last one's time in ms since the epoch."""
 
@@ -90,7 +90,7 @@ class AclDataVersion(Body):
     timestamp: int = 0
 
 
-@dataclass(slots=True)
+@body
 class PlainAccessData(Body):
     """File of rules."""
 
@@ -99,7 +99,7 @@ class PlainAccessData(Body):
     data_version: list[AclDataVersion] | None = None
 
 
-@dataclass(slots=True)
+@body
 class GetBrokerClusterAclConfigResponseBody(Body):
     """All rules, including secrets."""
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 def start(around: FrontEndEnvironment) -> Running:
     """Start gRPC on its port and on the broker's."""
     from mqgateway.gateway.grpc.listener import GrpcListener
-    from mqgateway.gateway.grpc.times import CallTimes
 
     def before(methods: Methods) -> Methods:
         if around.spans is not None:
@@ -27,13 +26,17 @@ def start(around: FrontEndEnvironment) -> Running:
             methods = GrpcFaults(around.faults, lambda call: listener.abort(call.peer)).before(methods)
         return methods
 
-    latency = around.meter.latency
+    noted, latency = None, around.meter.latency
+    if latency is not None:
+        from mqgateway.gateway.grpc.times import CallTimes
+
+        noted = CallTimes(latency).noted
     listener = GrpcListener(
         around.operations,
         around.server,
         reactor=around.reactor,
         worker=around.worker,
-        noted=None if latency is None else CallTimes(latency).noted,
+        noted=noted,
         before=before,
     )
     around.meter.read_from(lambda: listener.connection_count)

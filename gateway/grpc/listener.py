@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
 from mqgateway.gateway.grpc.server import GrpcServer
 from mqgateway.gateway.remoting.server import RemotingServer
 from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
     from mqgateway.gateway.grpc.service.messaging import Messaging
 
 MODULES = ("mqgateway.gateway.grpc.service.messaging",)

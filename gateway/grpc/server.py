@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 from mqgateway.engine.options.grpc import GrpcOptions
 from mqgateway.engine.worker import Worker
 from mqgateway.gateway.grpc import FIRST_BYTES
-from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
 from mqgateway.gateway.remoting.handshake import Conversing
 from mqgateway.gateway.remoting.pending_input import PendingInput
 from mqgateway.gateway.remoting.server import RemotingServer
@@ -22,6 +21,7 @@ from mqgateway.gateway.runtime.loop import Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.grpc.call import Methods, RpcPeer, Status
     from mqgateway.gateway.grpc.connection import GrpcConnection, GrpcConnectionSettings
 
 TICK_SECONDS = 1.0

@@ -39,7 +39,17 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.1
-MODULES = ("mqgateway.gateway.kafka.connection", "mqgateway.gateway.kafka.service")
+MODULES = (
+    "mqgateway.gateway.kafka.connection",
+    "mqgateway.gateway.broker.operations.batches",
+    "mqgateway.gateway.broker.operations.tables",
+    "mqgateway.gateway.kafka.service",
+    "mqgateway.gateway.kafka.dispatch",
+    "mqgateway.gateway.kafka.sasl.authentication",
+    "mqgateway.gateway.kafka.sasl.token_settings",
+    "mqgateway.gateway.kafka.throttling",
+)
+"""Modules that the first connection needs, which a worker loads one after another."""
 WAITING = ("Fetch", "JoinGroup", "SyncGroup")
 """APIs that may wait for what has not happened yet."""
 

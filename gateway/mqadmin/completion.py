@@ -11,15 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from mqgateway.gateway.client import admin_names as names
-from mqgateway.gateway.mqadmin.declaration import (
-    MQADMIN,
-    Catalogue,
-    CommandOption,
-    GivenOptions,
-    NameKind,
-    UsageError,
-    find,
-)
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN, Catalogue
+from mqgateway.gateway.mqadmin.declaration import CommandOption, GivenOptions, NameKind, UsageError, find
 from mqgateway.gateway.mqadmin.parsing import option_of, options_of
 from mqgateway.gateway.mqadmin.servers import Servers
 

@@ -18,6 +18,7 @@ from mqgateway.gateway.cli.ending import DONE, FAILED, NOT_FOUND, USAGE, end_wit
 from mqgateway.gateway.cli.explaining import explained
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError, NoBroker
 from mqgateway.gateway.codec.codes import ResponseCode
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN, Catalogue
 from mqgateway.gateway.mqadmin.configuration import (
     NOWHERE,
     AdminConfiguration,
@@ -27,8 +28,6 @@ from mqgateway.gateway.mqadmin.configuration import (
 )
 from mqgateway.gateway.mqadmin.connection import Connect, Connections, SocketStream, encrypted, plain
 from mqgateway.gateway.mqadmin.declaration import (
-    MQADMIN,
-    Catalogue,
     Command,
     CommandCall,
     GivenOptions,

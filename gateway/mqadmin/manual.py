@@ -10,7 +10,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Iterator
 
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, CommandOption, NameKind, every
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN, Catalogue
+from mqgateway.gateway.mqadmin.declaration import Command, CommandOption, NameKind, every
 from mqgateway.gateway.mqadmin.parsing import HELP, NAME_SERVERS, OURS
 
 _HEAD = """\

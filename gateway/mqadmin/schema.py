@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN, Catalogue
 
 _NAME = {"pattern": "^[a-z][A-Za-z0-9]*$"}
 _ROW = {"type": "object", "propertyNames": _NAME}

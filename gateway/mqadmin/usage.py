@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN, Catalogue
 from mqgateway.gateway.mqadmin.commands import PLACES
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, CommandOption, NameKind
+from mqgateway.gateway.mqadmin.declaration import Command, CommandOption, NameKind
 from mqgateway.gateway.mqadmin.parsing import OURS, options_of
 
 WIDTH = 110

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os.path
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from mqgateway.engine.clock import Clock, elapsed_millis
 from mqgateway.engine.configuration import NAMESRV_RULES, Configuration
@@ -16,10 +17,12 @@ from mqgateway.engine.disk import Disk
 from mqgateway.engine.options import NamesrvOptions, OptionSet, Setting
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.worker import Worker
-from mqgateway.gateway.access.administration import AccessAdministration
 from mqgateway.gateway.namesrv.kv import KvConfig
 from mqgateway.gateway.namesrv.registration import Leaving, MinBrokerIdNotice
 from mqgateway.gateway.namesrv.routes import RouteTables
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.access.administration import AccessAdministration
 
 log = logging.getLogger(__name__)
 

@@ -16,6 +16,7 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE
 from mqgateway.gateway.codec.bodies import Body, QueueData
+from mqgateway.gateway.codec.bodies.body import body
 from mqgateway.gateway.codec.errors import BodyError
 
 INT_MIN, INT_MAX = -(2**31), 2**31 - 1
@@ -125,7 +126,7 @@ class RegistrationRefused(Exception):
     """Refusal of a registration; the text is the remark. Nothing has changed."""
 
 
-@dataclass(slots=True)
+@body
 class TopicMapping(Body):
     """Queues of a static topic on one broker. RocketMQ: `TopicQueueMappingInfo`."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from typing import Annotated, Any
 
@@ -35,7 +35,7 @@ from mqgateway.engine.raft.messages import (
     VoteAnswer,
     VoteResult,
 )
-from mqgateway.gateway.codec.bodies.body import Body, Int, Names
+from mqgateway.gateway.codec.bodies.body import Body, Int, Names, body
 from mqgateway.gateway.codec.errors import BodyError
 
 
@@ -51,7 +51,7 @@ class RaftCode(IntEnum):
     LEADERSHIP_TRANSFER = 51005
 
 
-@dataclass(slots=True)
+@body
 class Base(Body):
     """Common fields of requests and answers: the group, the receiver (`remote_id`) and the sender
     (`local_id`) of the request."""
@@ -64,7 +64,7 @@ class Base(Body):
     term: int = -1
 
 
-@dataclass(slots=True)
+@body
 class EntryBody(Body):
     """An entry; `body` is base64."""
 
@@ -79,7 +79,7 @@ class EntryBody(Body):
     body: str | None = None
 
 
-@dataclass(slots=True)
+@body
 class VoteBody(Base):
     """Request for a vote."""
 
@@ -87,14 +87,14 @@ class VoteBody(Base):
     ledger_end_term: int = -1
 
 
-@dataclass(slots=True)
+@body
 class VoteAnswerBody(Base):
     """A vote."""
 
     vote_result: Annotated[str, Names(tuple(VoteResult.__members__))] = "UNKNOWN"
 
 
-@dataclass(slots=True)
+@body
 class PushBody(Base):
     """Entries for a follower. `batch`, `count` and the two indexes are written, but not read."""
 
@@ -109,7 +109,7 @@ class PushBody(Base):
     type: Annotated[str, Names(tuple(PushType.__members__))] = "APPEND"
 
 
-@dataclass(slots=True)
+@body
 class PushAnswerBody(Base):
     """Log range or index of a follower."""
 
@@ -119,7 +119,7 @@ class PushAnswerBody(Base):
     index: int | None = None
 
 
-@dataclass(slots=True)
+@body
 class TransferBody(Base):
     """Request to transfer the leadership."""
 
@@ -128,14 +128,14 @@ class TransferBody(Base):
     take_leadership_ledger_index: int = 0
 
 
-@dataclass(slots=True)
+@body
 class AppendBody(Base):
     """A client's entry, as base64."""
 
     body: str | None = None
 
 
-@dataclass(slots=True)
+@body
 class AppendAnswerBody(Base):
     """Index and position of an appended entry."""
 
@@ -143,7 +143,7 @@ class AppendAnswerBody(Base):
     pos: int = -1
 
 
-@dataclass(slots=True)
+@body
 class GetBody(Base):
     """Request for an entry."""
 
@@ -151,14 +151,14 @@ class GetBody(Base):
     max_size: Int = 0
 
 
-@dataclass(slots=True)
+@body
 class GetAnswerBody(Base):
     """The requested entries."""
 
     entries: list[EntryBody] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@body
 class MetadataAnswerBody(Base):
     """Leader, and addresses of all members."""
 

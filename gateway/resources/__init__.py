@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mqgateway.gateway.mqadmin.catalogue import LOCAL_NAME_SERVERS, Catalogue
 from mqgateway.gateway.mqadmin.commands import CommandEntry
-from mqgateway.gateway.mqadmin.declaration import LOCAL_NAME_SERVERS, Catalogue
 from mqgateway.gateway.resources.examples import EXAMPLES
 
 PLACES = {

@@ -8,7 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from mqgateway.gateway.client.errors import ClientError
-from mqgateway.gateway.mqadmin.declaration import Catalogue, Notebook
+from mqgateway.gateway.mqadmin.catalogue import Catalogue
+from mqgateway.gateway.mqadmin.declaration import Notebook
 from mqgateway.gateway.mqadmin.main import console
 from mqgateway.gateway.mqadmin.profiles import path_of
 from mqgateway.gateway.resources import CATALOGUE, ELSEWHERE, PLACES

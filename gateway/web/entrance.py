@@ -11,12 +11,11 @@ import hmac
 import logging
 import secrets
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
-from mqgateway.gateway.access.administration import AccessAdministration
-from mqgateway.gateway.access.decisions import decide
 from mqgateway.gateway.access.errors import AccessError
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.access.users import User
@@ -24,6 +23,9 @@ from mqgateway.gateway.web.call import Caller
 from mqgateway.gateway.web.guard import is_loopback
 from mqgateway.gateway.web.route import ApiError, Role
 from mqgateway.gateway.web.sessions import Attempts, LoginSession, LoginSessions
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.access.administration import AccessAdministration
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +100,8 @@ class Entrance:
             acl = self._access.acl(caller.user)
         except AccessError as error:
             raise ApiError(403, str(error)) from None
+        from mqgateway.gateway.access.decisions import decide
+
         for need in needs:
             verdict = decide(
                 caller.user,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -24,12 +25,12 @@ from mqgateway.gateway.runtime.loop import ListeningPort, Reactor
 from mqgateway.gateway.runtime.schedule import Schedule
 from mqgateway.gateway.runtime.version import installed_version
 from mqgateway.gateway.web import histories
-from mqgateway.gateway.web.console import Console
 from mqgateway.gateway.web.entrance import Entrance
 from mqgateway.gateway.web.guard import Guard
 from mqgateway.gateway.web.rings import STEP_SECONDS
 
 if TYPE_CHECKING:
+    from mqgateway.gateway.web.console import Console
     from mqgateway.gateway.web.site import ConsolePages
 
 log = logging.getLogger(__name__)
@@ -56,16 +57,25 @@ class ConsoleService:
         worker: Worker | None = None,
     ) -> None:
         options = operations.options
+        self._operations, self._server = operations, server
+        self._clock, self._name_server = clock, name_server
         self._host, self._port = options.console_host, options.console_port
         self._reactor = reactor
         self._schedule = Schedule(reactor)
         self._entrance = Entrance(options, operations.access, clock)
-        self.console = Console(operations, server, self._entrance, self._schedule, clock, name_server)
         self._guard = Guard(options.console_hosts)
         self._worker = worker
         self._pages: ConsolePages | None = None
         self._listening: ListeningPort | None = None
         self._watching: Deferred[Any] | None = None
+
+    @cached_property
+    def console(self) -> Console:
+        """The state of the console, which counts from the first use on: soon after the server is ready."""
+        from mqgateway.gateway.web.console import Console
+
+        entrance, schedule = self._entrance, self._schedule
+        return Console(self._operations, self._server, entrance, schedule, self._clock, self._name_server)
 
     @property
     def url(self) -> str:
@@ -94,7 +104,6 @@ class ConsoleService:
         except CannotListenError as error:
             log.warning("the console cannot be opened: %s; consolePort sets another port", error)
             return
-        self._schedule.every(STEP_SECONDS, STEP_SECONDS, self.console.sample)
         log.info("the console is served at http://%s:%d/", self._host, self._listening.getHost().port)
         self._schedule.every(histories.STEP_SECONDS, histories.STEP_SECONDS, self._watch)
         self._schedule.later(0, self._load_ahead)
@@ -120,8 +129,16 @@ class ConsoleService:
 
     def _load_ahead(self) -> None:
         """Import the modules that the first connection would wait for, once the server is ready."""
-        if self._worker is not None:
-            self._worker.run(lambda: import_module("mqgateway.gateway.web.site"), lambda _: None)
+        if self._worker is None:
+            self._begin_to_count()
+        else:
+            self._worker.run(
+                lambda: import_module("mqgateway.gateway.web.site"), lambda _: self._begin_to_count()
+            )
+
+    def _begin_to_count(self) -> None:
+        if self._listening is not None:
+            self._schedule.every(STEP_SECONDS, STEP_SECONDS, self.console.sample)
 
     def _site(self) -> Any:
         from mqgateway.gateway.runtime.http import LimitedSite

@@ -27,7 +27,8 @@ from mqgateway.gateway.metrics.own_metrics import (
     SERVER_METRICS,
     connection_metrics,
 )
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, every
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN
+from mqgateway.gateway.mqadmin.declaration import every
 from mqgateway.gateway.resources import ABOUT, CATALOGUE
 from mqgateway.gateway.web.api.routes import ROUTES
 from mqgateway.gateway.web.openapi import document

@@ -16,7 +16,8 @@ from mqgateway.gateway.cli.calling import call
 from mqgateway.gateway.cli.container import mqbrokercontainer
 from mqgateway.gateway.cli.controller import mqcontroller
 from mqgateway.gateway.cli.main import main, mqbroker, mqnamesrv
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Catalogue, Command, every
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN, Catalogue
+from mqgateway.gateway.mqadmin.declaration import Command, every
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
 from mqgateway.gateway.mqadmin.parsing import parse
 from mqgateway.gateway.mqadmin.usage import help_of

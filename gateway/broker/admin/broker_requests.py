@@ -10,12 +10,12 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import Setting, load_properties
 from mqgateway.gateway.broker.admin import broker as operations
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.broker.stats import Rate
 from mqgateway.gateway.codec.bodies import BrokerStatsData, BrokerStatsItem, KVTable
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, RequestCode, ResponseCode, version_name
 from mqgateway.gateway.codec.headers import GetBrokerConfigResponseHeader, ViewBrokerStatsDataRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 
 ANNOUNCEMENT_SECONDS = 3.0
 """Maximum wait of an answer until name servers have a new address or name."""
@@ -79,12 +79,12 @@ def _item(rate: Rate) -> BrokerStatsItem:
     return BrokerStatsItem(sum=rate.sum, tps=rate.tps, avgpt=rate.avgpt)
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.UPDATE_BROKER_CONFIG: RequestDeclaration(update_config, Needs.NOTHING),
-    RequestCode.GET_BROKER_CONFIG: RequestDeclaration(get_config, Needs.NOTHING),
-    RequestCode.GET_BROKER_RUNTIME_INFO: RequestDeclaration(runtime_info, Needs.NOTHING),
-    RequestCode.VIEW_BROKER_STATS_DATA: RequestDeclaration(view_stats, Needs.NOTHING),
-    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: RequestDeclaration(delete_expired_files, Needs.NOTHING),
-    RequestCode.CLEAN_UNUSED_TOPIC: RequestDeclaration(clean_unused_topics, Needs.NOTHING),
-    RequestCode.DELETE_EXPIRED_COMMITLOG: RequestDeclaration(delete_expired_files, Needs.NOTHING),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.UPDATE_BROKER_CONFIG: update_config,
+    RequestCode.GET_BROKER_CONFIG: get_config,
+    RequestCode.GET_BROKER_RUNTIME_INFO: runtime_info,
+    RequestCode.VIEW_BROKER_STATS_DATA: view_stats,
+    RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE: delete_expired_files,
+    RequestCode.CLEAN_UNUSED_TOPIC: clean_unused_topics,
+    RequestCode.DELETE_EXPIRED_COMMITLOG: delete_expired_files,
 }

@@ -8,9 +8,9 @@ from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import load_properties
 from mqgateway.gateway.broker.admin import cold_data
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 
 READ_MODE = "READ_AHEAD_MODE"
 NORMAL, RANDOM = "0", "1"
@@ -65,9 +65,9 @@ def _number(group: str, text: str) -> int:
     return int(text)
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG: RequestDeclaration(set_thresholds, Needs.NOTHING),
-    RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: RequestDeclaration(remove_threshold, Needs.NOTHING),
-    RequestCode.GET_COLD_DATA_FLOW_CTR_INFO: RequestDeclaration(show, Needs.NOTHING),
-    RequestCode.SET_COMMITLOG_READ_MODE: RequestDeclaration(set_read_mode, Needs.NOTHING),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.UPDATE_COLD_DATA_FLOW_CTR_CONFIG: set_thresholds,
+    RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG: remove_threshold,
+    RequestCode.GET_COLD_DATA_FLOW_CTR_INFO: show,
+    RequestCode.SET_COMMITLOG_READ_MODE: set_read_mode,
 }

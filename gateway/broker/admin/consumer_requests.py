@@ -12,7 +12,6 @@ from mqgateway.gateway.broker.admin import consumers, coordinated_groups
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.clients.outgoing import ClientAnswer
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import (
     Connection,
     ConsumerConnection,
@@ -34,6 +33,7 @@ from mqgateway.gateway.codec.headers import (
     QueryTopicsByConsumerRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 from mqgateway.gateway.runtime.outcomes import then
 
 
@@ -153,13 +153,13 @@ def _producer(client: GroupClient) -> ProducerInfo:
     )
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.GET_CONSUMER_CONNECTION_LIST: RequestDeclaration(consumer_connections, Needs.NOTHING),
-    RequestCode.GET_PRODUCER_CONNECTION_LIST: RequestDeclaration(producer_connections, Needs.NOTHING),
-    RequestCode.GET_ALL_PRODUCER_INFO: RequestDeclaration(all_producers, Needs.NOTHING),
-    RequestCode.QUERY_TOPICS_BY_CONSUMER: RequestDeclaration(topics_of_consumer, Needs.NOTHING),
-    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: RequestDeclaration(subscription_of_consumer, Needs.NOTHING),
-    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: RequestDeclaration(consumer_status, Needs.NOTHING),
-    RequestCode.GET_CONSUMER_RUNNING_INFO: RequestDeclaration(running_info, Needs.NOTHING),
-    RequestCode.CONSUME_MESSAGE_DIRECTLY: RequestDeclaration(consume_directly, Needs.NOTHING),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.GET_CONSUMER_CONNECTION_LIST: consumer_connections,
+    RequestCode.GET_PRODUCER_CONNECTION_LIST: producer_connections,
+    RequestCode.GET_ALL_PRODUCER_INFO: all_producers,
+    RequestCode.QUERY_TOPICS_BY_CONSUMER: topics_of_consumer,
+    RequestCode.QUERY_SUBSCRIPTION_BY_CONSUMER: subscription_of_consumer,
+    RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS: consumer_status,
+    RequestCode.GET_CONSUMER_RUNNING_INFO: running_info,
+    RequestCode.CONSUME_MESSAGE_DIRECTLY: consume_directly,
 }

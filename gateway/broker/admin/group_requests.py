@@ -11,7 +11,6 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.gateway.broker.admin import groups
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import GroupForbidden, SubscriptionGroupList
 from mqgateway.gateway.codec.bodies.body import is_null
 from mqgateway.gateway.codec.bodies.tables import read_list
@@ -22,6 +21,7 @@ from mqgateway.gateway.codec.headers import (
     UpdateGroupForbiddenRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 
 
 def update_group(broker: Broker, call: Call) -> Reply:
@@ -95,12 +95,10 @@ def _read(value: Any) -> SubscriptionGroupConfig:
         raise RequestError(ResponseCode.SYSTEM_ERROR, str(error)) from None
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: RequestDeclaration(update_group, Needs.NOT_FENCED),
-    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: RequestDeclaration(update_groups, Needs.NOT_FENCED),
-    RequestCode.DELETE_SUBSCRIPTIONGROUP: RequestDeclaration(delete_group, Needs.NOT_FENCED),
-    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: RequestDeclaration(group_config, Needs.NOTHING),
-    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: RequestDeclaration(
-        update_and_get_forbidden, Needs.NOT_FENCED
-    ),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP: update_group,
+    RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP_LIST: update_groups,
+    RequestCode.DELETE_SUBSCRIPTIONGROUP: delete_group,
+    RequestCode.GET_SUBSCRIPTIONGROUP_CONFIG: group_config,
+    RequestCode.UPDATE_AND_GET_GROUP_FORBIDDEN: update_and_get_forbidden,
 }

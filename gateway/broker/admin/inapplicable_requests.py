@@ -5,10 +5,10 @@ They are answered like RocketMQ answers them without the feature. RocketMQ: `Adm
 
 from mqgateway.engine import lenient_json
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
 from mqgateway.gateway.codec.headers import ExportRocksDBConfigToJsonRequestHeader
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 
 CHECK_IN_PROGRESS = 2
 """RocketMQ: `CheckRocksdbCqWriteResult.CheckStatus`."""
@@ -39,8 +39,8 @@ def epochs(broker: Broker, call: Call) -> Reply:
     raise RequestError(ResponseCode.SYSTEM_ERROR, "this request only for controllerMode ")
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS: RequestDeclaration(check_queues, Needs.NOTHING),
-    RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON: RequestDeclaration(export_tables, Needs.NOTHING),
-    RequestCode.GET_BROKER_EPOCH_CACHE: RequestDeclaration(epochs, Needs.NOTHING),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.CHECK_ROCKSDB_CQ_WRITE_PROGRESS: check_queues,
+    RequestCode.EXPORT_ROCKSDB_CONFIG_TO_JSON: export_tables,
+    RequestCode.GET_BROKER_EPOCH_CACHE: epochs,
 }

@@ -4,7 +4,6 @@ from twisted.internet.defer import Deferred
 
 from mqgateway.gateway.broker.admin import lite
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.codes import RequestCode
 from mqgateway.gateway.codec.headers import (
     GetLiteClientInfoRequestHeader,
@@ -14,6 +13,7 @@ from mqgateway.gateway.codec.headers import (
     TriggerLiteDispatchRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 
 
 def broker_info(broker: Broker, call: Call) -> Reply:
@@ -60,11 +60,11 @@ def trigger_dispatch(broker: Broker, call: Call) -> Reply:
     return Reply()
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.GET_BROKER_LITE_INFO: RequestDeclaration(broker_info, Needs.NOTHING),
-    RequestCode.GET_PARENT_TOPIC_INFO: RequestDeclaration(parent_info, Needs.NOTHING),
-    RequestCode.GET_LITE_TOPIC_INFO: RequestDeclaration(topic_info, Needs.NOTHING),
-    RequestCode.GET_LITE_CLIENT_INFO: RequestDeclaration(client_info, Needs.NOTHING),
-    RequestCode.GET_LITE_GROUP_INFO: RequestDeclaration(group_info, Needs.NOTHING),
-    RequestCode.TRIGGER_LITE_DISPATCH: RequestDeclaration(trigger_dispatch, Needs.NOTHING),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.GET_BROKER_LITE_INFO: broker_info,
+    RequestCode.GET_PARENT_TOPIC_INFO: parent_info,
+    RequestCode.GET_LITE_TOPIC_INFO: topic_info,
+    RequestCode.GET_LITE_CLIENT_INFO: client_info,
+    RequestCode.GET_LITE_GROUP_INFO: group_info,
+    RequestCode.TRIGGER_LITE_DISPATCH: trigger_dispatch,
 }

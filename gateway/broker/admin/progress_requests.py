@@ -6,7 +6,6 @@ RocketMQ: `AdminBrokerProcessor`.
 
 from mqgateway.gateway.broker.admin import progress
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import QueryCorrectionOffsetBody, ResetOffsetBody
 from mqgateway.gateway.codec.codes import LanguageCode, RequestCode
 from mqgateway.gateway.codec.headers import (
@@ -16,6 +15,7 @@ from mqgateway.gateway.codec.headers import (
     ResetOffsetRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 
 
 def consume_stats(broker: Broker, call: Call) -> Reply:
@@ -59,9 +59,9 @@ def reset_offset(broker: Broker, call: Call) -> Reply:
     return Reply(body=ResetOffsetBody(offset_table=progress.reset_offset(broker, restart)).encode())
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.GET_CONSUME_STATS: RequestDeclaration(consume_stats, Needs.NOTHING),
-    RequestCode.GET_BROKER_CONSUME_STATS: RequestDeclaration(all_consume_stats, Needs.NOTHING),
-    RequestCode.QUERY_CORRECTION_OFFSET: RequestDeclaration(correction_offset, Needs.NOTHING),
-    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: RequestDeclaration(reset_offset, Needs.NOT_FENCED),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.GET_CONSUME_STATS: consume_stats,
+    RequestCode.GET_BROKER_CONSUME_STATS: all_consume_stats,
+    RequestCode.QUERY_CORRECTION_OFFSET: correction_offset,
+    RequestCode.INVOKE_BROKER_TO_RESET_OFFSET: reset_offset,
 }

@@ -10,7 +10,6 @@ from mqgateway.engine.steps import Steps
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.gateway.broker.admin import progress, tables, topics
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import SubscriptionGroupWrapper, TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.bodies.tables import FIGURES_FIELD, LAGS_FIELD
 from mqgateway.gateway.codec.codes import RequestCode
@@ -22,6 +21,7 @@ from mqgateway.gateway.codec.headers import (
     GetAllTopicConfigResponseHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 
 
 def all_topics(broker: Broker, call: Call) -> Reply | Steps[Reply]:
@@ -94,8 +94,8 @@ def _version(text: str | None) -> DataVersion | None:
         return None
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.GET_ALL_TOPIC_CONFIG: RequestDeclaration(all_topics, Needs.NOTHING),
-    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: RequestDeclaration(all_groups, Needs.NOTHING),
-    RequestCode.GET_ALL_DELAY_OFFSET: RequestDeclaration(delay_offsets, Needs.NOTHING),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.GET_ALL_TOPIC_CONFIG: all_topics,
+    RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG: all_groups,
+    RequestCode.GET_ALL_DELAY_OFFSET: delay_offsets,
 }

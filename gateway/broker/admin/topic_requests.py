@@ -15,7 +15,6 @@ from mqgateway.engine.tables.attributes import AttributeRefused, parse_changes
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin import static_topics, topics
 from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
 from mqgateway.gateway.codec.bodies import (
     CreateTopicListRequestBody,
     GroupList,
@@ -33,6 +32,7 @@ from mqgateway.gateway.codec.headers import (
     QueryTopicConsumeByWhoRequestHeader,
 )
 from mqgateway.gateway.remoting.call import Call, Reply, RequestError
+from mqgateway.gateway.remoting.dispatch import LongRequestFunction
 
 
 def update_topic(broker: Broker, call: Call) -> Reply | Deferred[Reply]:
@@ -136,14 +136,14 @@ def _once_known(known: Deferred[None]) -> Reply | Deferred[Reply]:
     return Reply() if known.called else known.addCallback(lambda _: Reply())
 
 
-REQUESTS: dict[int, RequestDeclaration] = {
-    RequestCode.UPDATE_AND_CREATE_TOPIC: RequestDeclaration(update_topic, Needs.NOT_FENCED),
-    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: RequestDeclaration(update_topics, Needs.NOT_FENCED),
-    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: RequestDeclaration(update_static_topic, Needs.NOT_FENCED),
-    RequestCode.DELETE_TOPIC_IN_BROKER: RequestDeclaration(delete_topic, Needs.NOT_FENCED),
-    RequestCode.GET_TOPIC_CONFIG: RequestDeclaration(topic_config, Needs.NOTHING),
-    RequestCode.GET_TOPIC_STATS_INFO: RequestDeclaration(topic_stats, Needs.NOTHING),
-    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: RequestDeclaration(groups_of_topic, Needs.NOTHING),
-    RequestCode.QUERY_CONSUME_TIME_SPAN: RequestDeclaration(time_spans, Needs.NOTHING),
-    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: RequestDeclaration(system_topics, Needs.NOTHING),
+REQUESTS: dict[int, LongRequestFunction] = {
+    RequestCode.UPDATE_AND_CREATE_TOPIC: update_topic,
+    RequestCode.UPDATE_AND_CREATE_TOPIC_LIST: update_topics,
+    RequestCode.UPDATE_AND_CREATE_STATIC_TOPIC: update_static_topic,
+    RequestCode.DELETE_TOPIC_IN_BROKER: delete_topic,
+    RequestCode.GET_TOPIC_CONFIG: topic_config,
+    RequestCode.GET_TOPIC_STATS_INFO: topic_stats,
+    RequestCode.QUERY_TOPIC_CONSUME_BY_WHO: groups_of_topic,
+    RequestCode.QUERY_CONSUME_TIME_SPAN: time_spans,
+    RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER: system_topics,
 }

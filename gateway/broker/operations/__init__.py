@@ -28,108 +28,114 @@ signature are exported here.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from mqgateway.gateway.access.administration import AccessAdministration as AccessAdministration
-from mqgateway.gateway.access.callers import CallerAccess
-from mqgateway.gateway.access.errors import NotAdmitted
-from mqgateway.gateway.broker.admin.health import Check, Health
-from mqgateway.gateway.broker.admin.progress import Restart
-from mqgateway.gateway.broker.broker import Broker
-from mqgateway.gateway.broker.clients.assignment import Assignment, AssignmentQuery
-from mqgateway.gateway.broker.clients.members import (
-    CLUSTERING,
-    CONSUME_ACTIVELY,
-    CONSUME_PASSIVELY,
-    GRPC,
-    GroupClient,
-)
-from mqgateway.gateway.broker.clients.outgoing import (
-    ClientAnswer,
-    DirectConsumption,
-    NotAnswered,
-    OffsetReset,
-    PushedReply,
-)
-from mqgateway.gateway.broker.connection import ClientConnection, MayUse
-from mqgateway.gateway.broker.consume.pull_request import (
-    PullForbidden,
-    PullOutcome,
-    PullOutcomeStatus,
-    PullRequest,
-)
-from mqgateway.gateway.broker.coordinated import (
-    CoordinatedGroup,
-    CoordinatedMember,
-    CoordinatedTransaction,
-    CoordinatorView,
-    HangingTransaction,
-    SharedPartition,
-)
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, ReceiveLite
-from mqgateway.gateway.broker.lite.state import LiteClient
-from mqgateway.gateway.broker.lite.subscriptions import LiteTopicChange, SubscriptionChange
-from mqgateway.gateway.broker.new_message import ANY_QUEUE, NewMessage
-from mqgateway.gateway.broker.operations.administration import (
-    BrokerAdministration,
-    BrokerFigures,
-    SettingState,
-)
-from mqgateway.gateway.broker.operations.batch_producers import (
-    NotInTransaction,
-    OldCoordinator,
-    OldEpoch,
-    OutOfOrder,
-)
-from mqgateway.gateway.broker.operations.batch_queues import (
-    BatchTooLarge,
-    Ends,
-    NotEnoughReplicas,
-    OffsetOutOfRange,
-)
-from mqgateway.gateway.broker.operations.batches import (
-    Appended,
-    BatchOperations,
-    ReadBatches,
-    ReadPosition,
-)
-from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOperations
-from mqgateway.gateway.broker.operations.client_quotas import ClientQuotaOperations
 from mqgateway.gateway.broker.operations.clients import ClientOperations, Consumers, GroupMember
 from mqgateway.gateway.broker.operations.consume import Consume
-from mqgateway.gateway.broker.operations.coordinated import CoordinatedOperations
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
-from mqgateway.gateway.broker.operations.lite import (
-    Lite,
-    LiteFigures,
-    LiteGroup,
-    LiteLag,
-    LiteParent,
-    LiteReader,
-)
 from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueProgress, QueueRange
-from mqgateway.gateway.broker.operations.other_brokers import OtherBrokerOperations
-from mqgateway.gateway.broker.operations.peers import PeerOperations, TopicExists
 from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
 from mqgateway.gateway.broker.operations.produce import ProduceOperations
-from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
 from mqgateway.gateway.broker.operations.replicas import EpochOffset, ReplicaOperations
-from mqgateway.gateway.broker.operations.storage import LogSegment, StorageOperations, StoreState
-from mqgateway.gateway.broker.operations.tables import GroupOperations, TopicOperations
-from mqgateway.gateway.broker.operations.time_search import TimedOffset
 from mqgateway.gateway.broker.operations.transactions import HalfPlace, OpenTransaction, TransactionOperations
 from mqgateway.gateway.broker.operations.uses import Use
-from mqgateway.gateway.broker.polling import PollingStatus
-from mqgateway.gateway.broker.pop.acks import CheckpointAcks
-from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
-from mqgateway.gateway.broker.pop.questions import NotificationOutcome, Peek, PeekOutcome, Watch
-from mqgateway.gateway.broker.pop.reading import Receive
-from mqgateway.gateway.broker.produce.put import SendOutcome, Sent
-from mqgateway.gateway.broker.produce.reply import ReplyNotTaken, ReplyOutcome
-from mqgateway.gateway.broker.produce.send_back import SendBack
-from mqgateway.gateway.broker.produce.timers import RecallOutcome
-from mqgateway.gateway.broker.receipts import Delivery
-from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd
+
+if TYPE_CHECKING:
+    from mqgateway.gateway.access.administration import AccessAdministration
+    from mqgateway.gateway.access.callers import CallerAccess
+    from mqgateway.gateway.access.errors import NotAdmitted
+    from mqgateway.gateway.broker.admin.health import Check, Health
+    from mqgateway.gateway.broker.admin.progress import Restart
+    from mqgateway.gateway.broker.broker import Broker
+    from mqgateway.gateway.broker.clients.assignment import Assignment, AssignmentQuery
+    from mqgateway.gateway.broker.clients.members import (
+        CLUSTERING,
+        CONSUME_ACTIVELY,
+        CONSUME_PASSIVELY,
+        GRPC,
+        GroupClient,
+    )
+    from mqgateway.gateway.broker.clients.outgoing import (
+        ClientAnswer,
+        DirectConsumption,
+        NotAnswered,
+        OffsetReset,
+        PushedReply,
+    )
+    from mqgateway.gateway.broker.connection import ClientConnection, MayUse
+    from mqgateway.gateway.broker.consume.pull_request import (
+        PullForbidden,
+        PullOutcome,
+        PullOutcomeStatus,
+        PullRequest,
+    )
+    from mqgateway.gateway.broker.coordinated import (
+        CoordinatedGroup,
+        CoordinatedMember,
+        CoordinatedTransaction,
+        CoordinatorView,
+        HangingTransaction,
+        SharedPartition,
+    )
+    from mqgateway.gateway.broker.lite.pop import LiteFind, PopLiteOutcome, ReceiveLite
+    from mqgateway.gateway.broker.lite.state import LiteClient
+    from mqgateway.gateway.broker.lite.subscriptions import LiteTopicChange, SubscriptionChange
+    from mqgateway.gateway.broker.new_message import ANY_QUEUE, NewMessage
+    from mqgateway.gateway.broker.operations.administration import (
+        BrokerAdministration,
+        BrokerFigures,
+        SettingState,
+    )
+    from mqgateway.gateway.broker.operations.batch_producers import (
+        NotInTransaction,
+        OldCoordinator,
+        OldEpoch,
+        OutOfOrder,
+    )
+    from mqgateway.gateway.broker.operations.batch_queues import (
+        BatchTooLarge,
+        Ends,
+        NotEnoughReplicas,
+        OffsetOutOfRange,
+    )
+    from mqgateway.gateway.broker.operations.batches import (
+        Appended,
+        BatchOperations,
+        ReadBatches,
+        ReadPosition,
+    )
+    from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOperations
+    from mqgateway.gateway.broker.operations.client_quotas import ClientQuotaOperations
+    from mqgateway.gateway.broker.operations.coordinated import CoordinatedOperations
+    from mqgateway.gateway.broker.operations.lite import (
+        Lite,
+        LiteFigures,
+        LiteGroup,
+        LiteLag,
+        LiteParent,
+        LiteReader,
+    )
+    from mqgateway.gateway.broker.operations.other_brokers import OtherBrokerOperations
+    from mqgateway.gateway.broker.operations.peers import PeerOperations, TopicExists
+    from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
+    from mqgateway.gateway.broker.operations.storage import LogSegment, StorageOperations, StoreState
+    from mqgateway.gateway.broker.operations.tables import GroupOperations, TopicOperations
+    from mqgateway.gateway.broker.operations.time_search import TimedOffset
+    from mqgateway.gateway.broker.polling import PollingStatus
+    from mqgateway.gateway.broker.pop.acks import CheckpointAcks
+    from mqgateway.gateway.broker.pop.pop import PopFind, PopOutcome
+    from mqgateway.gateway.broker.pop.questions import NotificationOutcome, Peek, PeekOutcome, Watch
+    from mqgateway.gateway.broker.pop.reading import Receive
+    from mqgateway.gateway.broker.produce.put import SendOutcome, Sent
+    from mqgateway.gateway.broker.produce.reply import ReplyNotTaken, ReplyOutcome
+    from mqgateway.gateway.broker.produce.send_back import SendBack
+    from mqgateway.gateway.broker.produce.timers import RecallOutcome
+    from mqgateway.gateway.broker.receipts import Delivery
+    from mqgateway.gateway.broker.replication.group import Peers
+    from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd
 
 __all__ = [
     "ANY_QUEUE",
@@ -137,6 +143,7 @@ __all__ = [
     "CONSUME_ACTIVELY",
     "CONSUME_PASSIVELY",
     "GRPC",
+    "AccessAdministration",
     "Appended",
     "Assignment",
     "AssignmentQuery",
@@ -248,12 +255,76 @@ __all__ = [
 ]
 
 
+_PLACES = {
+    "access.administration": ("AccessAdministration",),
+    "access.errors": ("NotAdmitted",),
+    "broker.admin.health": ("Check", "Health"),
+    "broker.admin.progress": ("Restart",),
+    "broker.clients.assignment": ("Assignment", "AssignmentQuery"),
+    "broker.clients.members": ("CLUSTERING", "CONSUME_ACTIVELY", "CONSUME_PASSIVELY", "GRPC", "GroupClient"),
+    "broker.clients.outgoing": (
+        "ClientAnswer",
+        "DirectConsumption",
+        "NotAnswered",
+        "OffsetReset",
+        "PushedReply",
+    ),
+    "broker.connection": ("ClientConnection", "MayUse"),
+    "broker.consume.pull_request": ("PullForbidden", "PullOutcome", "PullOutcomeStatus", "PullRequest"),
+    "broker.coordinated": (
+        "CoordinatedGroup",
+        "CoordinatedMember",
+        "CoordinatedTransaction",
+        "CoordinatorView",
+        "HangingTransaction",
+        "SharedPartition",
+    ),
+    "broker.lite.pop": ("LiteFind", "PopLiteOutcome", "ReceiveLite"),
+    "broker.lite.state": ("LiteClient",),
+    "broker.lite.subscriptions": ("LiteTopicChange", "SubscriptionChange"),
+    "broker.new_message": ("ANY_QUEUE", "NewMessage"),
+    "broker.operations.administration": ("BrokerAdministration", "BrokerFigures", "SettingState"),
+    "broker.operations.batch_producers": ("NotInTransaction", "OldCoordinator", "OldEpoch", "OutOfOrder"),
+    "broker.operations.batch_queues": ("BatchTooLarge", "Ends", "NotEnoughReplicas", "OffsetOutOfRange"),
+    "broker.operations.batches": ("Appended", "BatchOperations", "ReadBatches", "ReadPosition"),
+    "broker.operations.coordinated": ("CoordinatedOperations",),
+    "broker.operations.lite": ("Lite", "LiteFigures", "LiteGroup", "LiteLag", "LiteParent", "LiteReader"),
+    "broker.operations.other_brokers": ("OtherBrokerOperations",),
+    "broker.operations.peers": ("PeerOperations", "TopicExists"),
+    "broker.operations.queries": ("DelayLevel", "PendingTimers", "Queries"),
+    "broker.operations.storage": ("LogSegment", "StorageOperations", "StoreState"),
+    "broker.operations.tables": ("GroupOperations", "TopicOperations"),
+    "broker.operations.time_search": ("TimedOffset",),
+    "broker.polling": ("PollingStatus",),
+    "broker.pop.acks": ("CheckpointAcks",),
+    "broker.pop.pop": ("PopFind", "PopOutcome"),
+    "broker.pop.questions": ("NotificationOutcome", "Peek", "PeekOutcome", "Watch"),
+    "broker.pop.reading": ("Receive",),
+    "broker.produce.put": ("SendOutcome", "Sent"),
+    "broker.produce.reply": ("ReplyNotTaken", "ReplyOutcome"),
+    "broker.produce.send_back": ("SendBack",),
+    "broker.produce.timers": ("RecallOutcome",),
+    "broker.receipts": ("Delivery",),
+    "broker.transactions.ends": ("Resolution", "TransactionEnd"),
+}
+_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    """Load the module of an exported name when it is first used: at its start a broker needs few of them."""
+    if name not in _PLACE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"mqgateway.gateway.{_PLACE_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
 class Operations:
     """The operations of one broker, by subject.
 
     `runner` runs cooperative tasks, those of front ends too; see `Gate` for the other arguments. `address` is
     where remoting clients reach the broker. `clock` and `steady` are the broker's, `options` and
-    `store_options` its settings.
+    `store_options` its settings. Subjects that only some clients use are loaded on first use.
     """
 
     def __init__(
@@ -271,26 +342,18 @@ class Operations:
         self.clock, self.steady = broker.clock, broker.store.steady
         self.produce = ProduceOperations(broker, gate, runner)
         self.consume = Consume(broker, gate)
-        self.batches = BatchOperations(broker, gate, runner)
         self.offsets = OffsetOperations(broker, gate)
         self.pop = Pop(broker, gate)
         self.transactions = TransactionOperations(broker, gate)
         self.clients = ClientOperations(broker, gate)
-        self.lite = Lite(broker, runner)
-        self.queries = Queries(broker, gate, runner)
-        self.storage = StorageOperations(broker, gate, runner)
-        self.coordinated = CoordinatedOperations(broker)
-        self.administration = BrokerAdministration(broker, gate)
-        self.other_brokers = OtherBrokerOperations(broker, gate)
-        self.client_metrics = ClientMetricsOperations(broker, gate)
-        self.client_quotas = ClientQuotaOperations(broker, gate)
         self.replicas = ReplicaOperations(broker)
-        self.peers = (
-            None if broker.peers is None else PeerOperations(broker, gate, self.batches, broker.peers)
-        )
-        self.topics = TopicOperations(broker)
-        self.groups = GroupOperations(broker)
         self._broker = broker
+        self.peers = None if broker.peers is None else self._make_peers(broker.peers)
+
+    def _make_peers(self, peers: Peers) -> PeerOperations:
+        from mqgateway.gateway.broker.operations.peers import PeerOperations
+
+        return PeerOperations(self._broker, self.gate, self.batches, peers)
 
     @property
     def address(self) -> str:
@@ -301,3 +364,80 @@ class Operations:
     def access(self) -> AccessAdministration | None:
         """Users and policies, None for a broker without access control."""
         return self._broker.access
+
+    @cached_property
+    def batches(self) -> BatchOperations:
+        """Record batches of Kafka."""
+        from mqgateway.gateway.broker.operations.batches import BatchOperations
+
+        return BatchOperations(self._broker, self.gate, self.runner)
+
+    @cached_property
+    def lite(self) -> Lite:
+        """Lite topics."""
+        from mqgateway.gateway.broker.operations.lite import Lite
+
+        return Lite(self._broker, self.runner)
+
+    @cached_property
+    def queries(self) -> Queries:
+        """Messages by key and by position."""
+        from mqgateway.gateway.broker.operations.queries import Queries
+
+        return Queries(self._broker, self.gate, self.runner)
+
+    @cached_property
+    def storage(self) -> StorageOperations:
+        """The store."""
+        from mqgateway.gateway.broker.operations.storage import StorageOperations
+
+        return StorageOperations(self._broker, self.gate, self.runner)
+
+    @cached_property
+    def coordinated(self) -> CoordinatedOperations:
+        """Groups and transactions that a front end coordinates."""
+        from mqgateway.gateway.broker.operations.coordinated import CoordinatedOperations
+
+        return CoordinatedOperations(self._broker)
+
+    @cached_property
+    def administration(self) -> BrokerAdministration:
+        """Changes and figures of the broker."""
+        from mqgateway.gateway.broker.operations.administration import BrokerAdministration
+
+        return BrokerAdministration(self._broker, self.gate)
+
+    @cached_property
+    def other_brokers(self) -> OtherBrokerOperations:
+        """Questions to the other brokers of the cluster."""
+        from mqgateway.gateway.broker.operations.other_brokers import OtherBrokerOperations
+
+        return OtherBrokerOperations(self._broker, self.gate)
+
+    @cached_property
+    def client_metrics(self) -> ClientMetricsOperations:
+        """Metrics that are wanted of clients."""
+        from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOperations
+
+        return ClientMetricsOperations(self._broker, self.gate)
+
+    @cached_property
+    def client_quotas(self) -> ClientQuotaOperations:
+        """Quotas of clients."""
+        from mqgateway.gateway.broker.operations.client_quotas import ClientQuotaOperations
+
+        return ClientQuotaOperations(self._broker, self.gate)
+
+    @cached_property
+    def topics(self) -> TopicOperations:
+        """Topics as they are configured."""
+        from mqgateway.gateway.broker.operations.tables import TopicOperations
+
+        return TopicOperations(self._broker)
+
+    @cached_property
+    def groups(self) -> GroupOperations:
+        """Consumer groups as they are configured."""
+        from mqgateway.gateway.broker.operations.tables import GroupOperations
+
+        return GroupOperations(self._broker)

@@ -4,14 +4,14 @@ RocketMQ: `LockBatchRequestBody`, `LockBatchResponseBody`, `UnlockBatchRequestBo
 `SetMessageRequestModeRequestBody`, `MessageRequestModeSerializeWrapper`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, body, wired
 from mqgateway.gateway.codec.bodies.enums import MessageModel, MessageRequestMode
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
-@dataclass(slots=True)
+@body
 class LockBatchRequestBody(Body):
     """Queues that a client locks; `only_this_broker` is set between the brokers of a group."""
 
@@ -21,19 +21,19 @@ class LockBatchRequestBody(Body):
     only_this_broker: bool = False
 
 
-@dataclass(slots=True)
+@body
 class UnlockBatchRequestBody(LockBatchRequestBody):
     """Queues that a client unlocks."""
 
 
-@dataclass(slots=True)
+@body
 class LockBatchResponseBody(Body):
     """Queues that the client has locked."""
 
     lock_ok_mq_set: set[MessageQueue] = field(default_factory=set, metadata=wired("lockOKMQSet"))
 
 
-@dataclass(slots=True)
+@body
 class QueryAssignmentRequestBody(Body):
     """A client queries its queues; `strategy_name` is AVG or AVG_BY_CIRCLE."""
 
@@ -44,7 +44,7 @@ class QueryAssignmentRequestBody(Body):
     message_model: MessageModel | None = None
 
 
-@dataclass(slots=True)
+@body
 class MessageQueueAssignment(Body):
     """One queue and the mode of its consumption, PULL or POP."""
 
@@ -53,14 +53,14 @@ class MessageQueueAssignment(Body):
     attachments: dict[str, str] | None = None
 
 
-@dataclass(slots=True)
+@body
 class QueryAssignmentResponseBody(Body):
     """The queues of a client; with None it keeps those it has."""
 
     message_queue_assignments: list[MessageQueueAssignment] | None = None
 
 
-@dataclass(slots=True)
+@body
 class SetMessageRequestModeRequestBody(Body):
     """The mode in which a group consumes a topic."""
 
@@ -70,7 +70,7 @@ class SetMessageRequestModeRequestBody(Body):
     pop_share_queue_num: Int = 0
 
 
-@dataclass(slots=True)
+@body
 class MessageRequestModeSerializeWrapper(Body):
     """Modes by topic and group."""
 

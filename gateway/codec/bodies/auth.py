@@ -1,11 +1,11 @@
 """Users and access policies (ACL 2.0). RocketMQ: `UserInfo`, `AclInfo`."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, body
 
 
-@dataclass(slots=True)
+@body
 class UserInfo(Body):
     """A user; `user_type` is Super or Normal, `user_status` enable or disable."""
 
@@ -15,7 +15,7 @@ class UserInfo(Body):
     user_status: str | None = None
 
 
-@dataclass(slots=True)
+@body
 class PolicyEntryInfo(Body):
     """The decision, Allow or Deny, on actions on a resource, such as `Topic:orders*`."""
 
@@ -25,7 +25,7 @@ class PolicyEntryInfo(Body):
     decision: str | None = None
 
 
-@dataclass(slots=True)
+@body
 class PolicyInfo(Body):
     """Entries of one kind, Custom or Default."""
 
@@ -33,7 +33,7 @@ class PolicyInfo(Body):
     entries: list[PolicyEntryInfo] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@body
 class AclInfo(Body):
     """The policies of a subject, as in `User:alice`."""
 

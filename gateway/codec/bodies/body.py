@@ -1,6 +1,6 @@
 """Declaration of bodies: a dataclass whose annotations describe the JSON.
 
-    @dataclass(slots=True)
+    @body
     class ProducerConnection(Body):
         connection_set: list[Connection] = field(default_factory=list)
 
@@ -21,7 +21,19 @@ import dataclasses
 import json
 from collections.abc import Callable
 from types import NoneType, UnionType
-from typing import Annotated, Any, NamedTuple, Self, Union, get_args, get_origin, get_type_hints
+from typing import (
+    Annotated,
+    Any,
+    ClassVar,
+    NamedTuple,
+    Self,
+    TypeVar,
+    Union,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 import orjson
 
@@ -57,9 +69,10 @@ class Names(NamedTuple):
 
 
 class Body:
-    """Base of all bodies; subclasses are dataclasses."""
+    """Base of all bodies; subclasses are dataclasses, most of them made by `body`."""
 
     __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     @classmethod
     def decode(cls, data: bytes) -> Self:
@@ -116,6 +129,38 @@ class Body:
         return json.dumps(self.to_json(), sort_keys=True, separators=(",", ":")).encode("ascii")
 
 
+B = TypeVar("B", bound=Body)
+
+
+@dataclass_transform(field_specifiers=(dataclasses.field,))
+def body(cls: type[B]) -> type[B]:
+    """Make a body a dataclass with slots.
+
+    Its methods are compiled when the first one is made, for a fast start: most bodies are never used.
+    """
+    made = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+
+    def __init__(self: Body, *values: Any, **named: Any) -> None:
+        _compile(made)
+        made.__init__(self, *values, **named)
+
+    _take_over(made, {"__init__": __init__})
+    return made
+
+
+def _compile(cls: type[Body]) -> None:
+    """Replace the methods of a class by those of a dataclass with the same fields."""
+    fields = [(one.name, one.type, one) for one in dataclasses.fields(cls)]
+    compiled = dataclasses.make_dataclass(cls.__name__, fields)
+    names = ("__hash__", "__eq__", "__repr__", "__init__")
+    _take_over(cls, {name: getattr(compiled, name) for name in names})
+
+
+def _take_over(cls: type[Body], functions: dict[str, Any]) -> None:
+    for name, function in functions.items():
+        setattr(cls, name, function)
+
+
 def wired(name: str) -> dict[str, str]:
     """Return field metadata for a JSON name that is not the camelCase of the attribute's name."""
     return {"wire": name}
@@ -150,7 +195,7 @@ def _members(cls: type[Body]) -> tuple[_Member, ...]:
 def _read_declaration(cls: type[Body]) -> tuple[_Member, ...]:
     hints = get_type_hints(cls, include_extras=True)
     members = []
-    for one in dataclasses.fields(cls):  # type: ignore[arg-type]
+    for one in dataclasses.fields(cls):
         read, write = _converter(hints[one.name])
         required = one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
         is_nullable = NoneType in get_args(hints[one.name])

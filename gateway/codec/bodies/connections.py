@@ -4,14 +4,14 @@ RocketMQ: `Connection`, `ConsumerConnection`, `ProducerConnection`, `ProducerTab
 `GetConsumerListByGroupResponseBody`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, body, wired
 from mqgateway.gateway.codec.bodies.enums import ConsumeFromWhere, ConsumeType, LanguageCode, MessageModel
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 
 
-@dataclass(slots=True)
+@body
 class Connection(Body):
     """One connection; `client_addr` is `ip:port`, `language` a name, `version` an ordinal."""
 
@@ -21,7 +21,7 @@ class Connection(Body):
     version: Int = 0
 
 
-@dataclass(slots=True)
+@body
 class ConsumerConnection(Body):
     """A consumer group that is online."""
 
@@ -32,14 +32,14 @@ class ConsumerConnection(Body):
     consume_from_where: ConsumeFromWhere | None = None
 
 
-@dataclass(slots=True)
+@body
 class ProducerConnection(Body):
     """A producer group that is online."""
 
     connection_set: list[Connection] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@body
 class ProducerInfo(Body):
     """One producer; `last_update_timestamp` is its last heartbeat in ms since the epoch."""
 
@@ -50,21 +50,21 @@ class ProducerInfo(Body):
     last_update_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@body
 class ProducerTableInfo(Body):
     """Producers by group."""
 
     data: dict[str, list[ProducerInfo]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@body
 class GroupList(Body):
     """Names of consumer groups."""
 
     group_list: set[str] = field(default_factory=set)
 
 
-@dataclass(slots=True)
+@body
 class GetConsumerListByGroupResponseBody(Body):
     """Client ids of a consumer group."""
 

@@ -4,15 +4,15 @@ Times are ms since the epoch. RocketMQ: `ConsumerRunningInfo`, `ConsumeMessageDi
 `QueryConsumeQueueResponseBody`, `QuerySubscriptionResponseBody`, `GroupForbidden`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, body, wired
 from mqgateway.gateway.codec.bodies.enums import CMResult
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
-@dataclass(slots=True)
+@body
 class ProcessQueueInfo(Body):
     """Messages of a queue that a pull consumer holds."""
 
@@ -32,7 +32,7 @@ class ProcessQueueInfo(Body):
     last_consume_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@body
 class PopProcessQueueInfo(Body):
     """Messages of a queue that a pop consumer holds."""
 
@@ -41,7 +41,7 @@ class PopProcessQueueInfo(Body):
     last_pop_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@body
 class ConsumeStatus(Body):
     """Rates a second and mean times in ms of a consumer on one topic."""
 
@@ -53,7 +53,7 @@ class ConsumeStatus(Body):
     consume_failed_msgs: int = 0
 
 
-@dataclass(slots=True)
+@body
 class ConsumerRunningInfo(Body):
     """Internal state of a consumer; `jstack` is the stacks of its threads, if requested."""
 
@@ -66,7 +66,7 @@ class ConsumerRunningInfo(Body):
     jstack: str | None = None
 
 
-@dataclass(slots=True)
+@body
 class ConsumeMessageDirectlyResult(Body):
     """Result of one message; `consume_result` is CR_SUCCESS, CR_LATER, CR_THROW_EXCEPTION and so on."""
 
@@ -77,7 +77,7 @@ class ConsumeMessageDirectlyResult(Body):
     spent_time_mills: int = 0
 
 
-@dataclass(slots=True)
+@body
 class ConsumeQueueData(Body):
     """One entry of a consume queue."""
 
@@ -90,7 +90,7 @@ class ConsumeQueueData(Body):
     msg: str | None = None
 
 
-@dataclass(slots=True)
+@body
 class QueryConsumeQueueResponseBody(Body):
     """Entries of a consume queue, and their evaluation by a group's subscription."""
 
@@ -101,7 +101,7 @@ class QueryConsumeQueueResponseBody(Body):
     min_queue_index: int = 0
 
 
-@dataclass(slots=True)
+@body
 class QuerySubscriptionResponseBody(Body):
     """The subscription of a group to a topic."""
 
@@ -110,7 +110,7 @@ class QuerySubscriptionResponseBody(Body):
     subscription_data: SubscriptionData | None = None
 
 
-@dataclass(slots=True)
+@body
 class GroupForbidden(Body):
     """Permission of a group to read a topic."""
 

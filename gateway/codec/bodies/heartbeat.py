@@ -6,19 +6,19 @@ LITE_SELECTIVE, `consume_from_where` CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRS
 CONSUME_FROM_TIMESTAMP. RocketMQ: `HeartbeatData` and its parts, `CheckClientRequestBody`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Self
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, body, wired
 from mqgateway.gateway.codec.bodies.enums import ConsumeFromWhere, ConsumeType, MessageModel
 from mqgateway.gateway.codec.errors import BodyError
 
 _CONSUMERS, _PRODUCERS, _SUBSCRIPTIONS = "consumerDataSet", "producerDataSet", "subscriptionDataSet"
 
 
-@dataclass(slots=True)
+@body
 class SubscriptionData(Body):
     """A topic with the filter on it.
 
@@ -35,7 +35,7 @@ class SubscriptionData(Body):
     class_filter_mode: bool = False
 
 
-@dataclass(slots=True)
+@body
 class ConsumerData(Body):
     """A consumer group of a client."""
 
@@ -47,14 +47,14 @@ class ConsumerData(Body):
     unit_mode: bool = False
 
 
-@dataclass(slots=True)
+@body
 class ProducerData(Body):
     """A producer group of a client."""
 
     group_name: str
 
 
-@dataclass(slots=True)
+@body
 class HeartbeatData(Body):
     """A client with its groups; the last two members belong to the second kind of heartbeat."""
 
@@ -96,7 +96,7 @@ class HeartbeatData(Body):
         return body
 
 
-@dataclass(slots=True)
+@body
 class CheckClientRequestBody(Body):
     """A subscription whose expression the broker is to check."""
 

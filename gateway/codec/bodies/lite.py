@@ -4,13 +4,13 @@ Times are ms since the epoch; a lag or an offset that was not computed is None. 
 same names.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from mqgateway.gateway.codec.bodies.body import Body, Int
+from mqgateway.gateway.codec.bodies.body import Body, Int, body
 from mqgateway.gateway.codec.bodies.enums import LiteSubscriptionAction, OffsetOptionType
 
 
-@dataclass(slots=True)
+@body
 class OffsetOption(Body):
     """Start of a new subscription; `type` is POLICY, OFFSET, TAIL_N or TIMESTAMP."""
 
@@ -18,7 +18,7 @@ class OffsetOption(Body):
     value: int = 0
 
 
-@dataclass(slots=True)
+@body
 class LiteSubscription(Body):
     """A change; `action` is PARTIAL_ or COMPLETE_ with ADD or REMOVE, `topic` the parent."""
 
@@ -31,14 +31,14 @@ class LiteSubscription(Body):
     version: int = 0
 
 
-@dataclass(slots=True)
+@body
 class LiteSubscriptionCtlRequestBody(Body):
     """Changes of subscriptions."""
 
     subscription_set: list[LiteSubscription] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@body
 class GetBrokerLiteInfoResponseBody(Body):
     """Counts of a broker; by parent topic, `topic_meta` is minutes to live, `group_meta` the groups."""
 
@@ -54,7 +54,7 @@ class GetBrokerLiteInfoResponseBody(Body):
     group_meta: dict[str, set[str]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@body
 class GetParentTopicInfoResponseBody(Body):
     """A parent topic; `ttl` is minutes. RocketMQ omits `groups` if there are none."""
 
@@ -65,7 +65,7 @@ class GetParentTopicInfoResponseBody(Body):
     lite_topic_count: Int = 0
 
 
-@dataclass(slots=True)
+@body
 class LiteSubscriber(Body):
     """A client that subscribes; `*` if its group consumes every lite topic."""
 
@@ -73,7 +73,7 @@ class LiteSubscriber(Body):
     group: str
 
 
-@dataclass(slots=True)
+@body
 class LiteTopicOffset(Body):
     """The ends of a lite topic's queue."""
 
@@ -82,7 +82,7 @@ class LiteTopicOffset(Body):
     last_update_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@body
 class GetLiteTopicInfoResponseBody(Body):
     """One lite topic."""
 
@@ -93,7 +93,7 @@ class GetLiteTopicInfoResponseBody(Body):
     sharding_to_broker: bool = False
 
 
-@dataclass(slots=True)
+@body
 class GetLiteClientInfoResponseBody(Body):
     """The subscriptions of a client; without any there is no set, and counts and times are -1."""
 
@@ -106,7 +106,7 @@ class GetLiteClientInfoResponseBody(Body):
     last_consume_time: int = 0
 
 
-@dataclass(slots=True)
+@body
 class LiteLagInfo(Body):
     """The lag of one lite topic."""
 
@@ -115,7 +115,7 @@ class LiteLagInfo(Body):
     earliest_unconsumed_timestamp: int = -1
 
 
-@dataclass(slots=True)
+@body
 class LiteOffsetWrapper(Body):
     """A group's progress on a lite topic."""
 
@@ -125,7 +125,7 @@ class LiteOffsetWrapper(Body):
     last_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@body
 class GetLiteGroupInfoResponseBody(Body):
     """The lag of a group."""
 

@@ -4,21 +4,21 @@ Standard: `ResetOffsetBody`, `ResetOffsetBodyForC`, `GetConsumerStatusBody`, `Qu
 `ConsumerOffsetSerializeWrapper`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from mqgateway.gateway.codec.bodies.body import Body, Int
+from mqgateway.gateway.codec.bodies.body import Body, Int, body
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
-@dataclass(slots=True)
+@body
 class ResetOffsetBody(Body):
     """New offsets by queue."""
 
     offset_table: dict[MessageQueue, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@body
 class MessageQueueForC(Body):
     """A queue with its new offset."""
 
@@ -28,14 +28,14 @@ class MessageQueueForC(Body):
     offset: int
 
 
-@dataclass(slots=True)
+@body
 class ResetOffsetBodyForC(Body):
     """New offsets as a list, which is what clients with language CPP read."""
 
     offset_table: list[MessageQueueForC] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@body
 class GetConsumerStatusBody(Body):
     """Offsets as clients see them, those of one client or of all by client id."""
 
@@ -43,14 +43,14 @@ class GetConsumerStatusBody(Body):
     consumer_table: dict[str, dict[MessageQueue, int]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@body
 class QueryCorrectionOffsetBody(Body):
     """Offsets by queue id."""
 
     correction_offsets: dict[Int, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@body
 class ConsumerOffsetSerializeWrapper(Body):
     """All offsets of a broker: `topic@group`, then queue id. The data version is plain JSON."""
 

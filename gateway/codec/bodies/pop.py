@@ -1,12 +1,12 @@
 """Acknowledging many popped messages at once. Standard: `BatchAckMessageRequestBody`, `BatchAck`."""
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from mqgateway.gateway.codec.bodies.body import Body, Int, wired
+from mqgateway.gateway.codec.bodies.body import Body, Int, body, wired
 
 
-@dataclass(slots=True)
+@body
 class BatchAck(Body):
     """Messages of one hand-out; `bit_set` has bit n set for the message at `start_offset` + n.
 
@@ -35,7 +35,7 @@ class BatchAck(Body):
         ]
 
 
-@dataclass(slots=True)
+@body
 class BatchAckMessageRequestBody(Body):
     """Acknowledgements for one broker."""
 

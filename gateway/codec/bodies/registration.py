@@ -15,14 +15,14 @@ JSON. RocketMQ: `RegisterBrokerBody`, `TopicConfig.encode`.
 import struct
 import zlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Self
 
 import orjson
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, body
 from mqgateway.gateway.codec.bodies.tables import TopicConfigAndMappingSerializeWrapper
 from mqgateway.gateway.codec.codes import V5_0_0
 from mqgateway.gateway.codec.errors import BodyError
@@ -50,7 +50,7 @@ _WRAPPER = "topicConfigSerializeWrapper"
 _TABLE, _VERSION, _MAPPINGS = "topicConfigTable", "dataVersion", "topicQueueMappingInfoMap"
 
 
-@dataclass(slots=True)
+@body
 class RegisterBrokerBody(Body):
     """The topics of a broker."""
 

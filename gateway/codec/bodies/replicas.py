@@ -4,13 +4,13 @@ Standard: `SyncStateSet`, `ElectMasterResponseBody`, `RoleChangeNotifyEntry`, `B
 `EpochEntryCache`, `HARuntimeInfo`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from mqgateway.gateway.codec.bodies.body import Body, Int
+from mqgateway.gateway.codec.bodies.body import Body, Int, body
 from mqgateway.gateway.codec.bodies.routes import BrokerMemberGroup
 
 
-@dataclass(slots=True)
+@body
 class SyncStateSet(Body):
     """The ids of the replicas in sync."""
 
@@ -18,7 +18,7 @@ class SyncStateSet(Body):
     sync_state_set_epoch: Int = 0
 
 
-@dataclass(slots=True)
+@body
 class ElectMasterResponseBody(Body):
     """The group after an election."""
 
@@ -26,7 +26,7 @@ class ElectMasterResponseBody(Body):
     sync_state_set: set[int] | None = None
 
 
-@dataclass(slots=True)
+@body
 class ReplicaIdentity(Body):
     """One replica."""
 
@@ -36,7 +36,7 @@ class ReplicaIdentity(Body):
     alive: bool | None = None
 
 
-@dataclass(slots=True)
+@body
 class ReplicasInfo(Body):
     """The replicas of a group."""
 
@@ -48,14 +48,14 @@ class ReplicasInfo(Body):
     not_in_sync_replicas: list[ReplicaIdentity] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@body
 class BrokerReplicasInfo(Body):
     """The replicas of groups by broker name."""
 
     replicas_info_table: dict[str, ReplicasInfo] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@body
 class EpochEntry(Body):
     """The part of the log one master wrote, as physical offsets; the end is excluded."""
 
@@ -64,7 +64,7 @@ class EpochEntry(Body):
     end_offset: int = 2**63 - 1
 
 
-@dataclass(slots=True)
+@body
 class EpochEntryCache(Body):
     """The epochs of a broker's log."""
 
@@ -75,7 +75,7 @@ class EpochEntryCache(Body):
     max_offset: int = 0
 
 
-@dataclass(slots=True)
+@body
 class HAConnectionRuntimeInfo(Body):
     """A follower as the master sees it; offsets are physical, `diff` is bytes behind."""
 
@@ -87,7 +87,7 @@ class HAConnectionRuntimeInfo(Body):
     transfer_from_where: int = 0
 
 
-@dataclass(slots=True)
+@body
 class HAClientRuntimeInfo(Body):
     """A follower as it sees itself; times are ms since the epoch."""
 
@@ -100,7 +100,7 @@ class HAClientRuntimeInfo(Body):
     activated: bool = False
 
 
-@dataclass(slots=True)
+@body
 class HARuntimeInfo(Body):
     """The state of replication on a broker."""
 

@@ -3,13 +3,13 @@
 RocketMQ: the classes of the same names.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
-from mqgateway.gateway.codec.bodies.body import Body, Int
+from mqgateway.gateway.codec.bodies.body import Body, Int, body
 
 
-@dataclass(slots=True)
+@body
 class QueueData(Body):
     """The queues of a topic on one broker; `perm` 4 is read, 2 write, 1 inherit."""
 
@@ -20,7 +20,7 @@ class QueueData(Body):
     topic_sys_flag: Int = 0
 
 
-@dataclass(slots=True)
+@body
 class BrokerData(Body):
     """The addresses (`ip:port`) of a broker group by broker id; 0 is the master."""
 
@@ -31,7 +31,7 @@ class BrokerData(Body):
     enable_acting_master: bool = False
 
 
-@dataclass(slots=True)
+@body
 class TopicRouteData(Body):
     """Brokers and queues of a topic.
 
@@ -45,7 +45,7 @@ class TopicRouteData(Body):
     topic_queue_mapping_by_broker: dict[str, Any] | None = None
 
 
-@dataclass(slots=True)
+@body
 class ClusterInfo(Body):
     """All broker groups, and the names of those in each cluster."""
 
@@ -53,7 +53,7 @@ class ClusterInfo(Body):
     cluster_addr_table: dict[str, set[str]] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@body
 class BrokerMemberGroup(Body):
     """The addresses of one broker group by broker id."""
 
@@ -62,14 +62,14 @@ class BrokerMemberGroup(Body):
     broker_addrs: dict[int, str] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
+@body
 class GetBrokerMemberGroupResponseBody(Body):
     """The requested group."""
 
     broker_member_group: BrokerMemberGroup | None = None
 
 
-@dataclass(slots=True)
+@body
 class TopicList(Body):
     """Names of topics."""
 
@@ -77,7 +77,7 @@ class TopicList(Body):
     broker_addr: str | None = None
 
 
-@dataclass(slots=True)
+@body
 class KVTable(Body):
     """Texts by key."""
 

@@ -4,13 +4,13 @@ Times are ms since the epoch. Standard: `TopicStatsTable`, `ConsumeStats`, `Cons
 `BrokerStatsData`, `QueryConsumeTimeSpanBody`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
-from mqgateway.gateway.codec.bodies.body import Body
+from mqgateway.gateway.codec.bodies.body import Body, body
 from mqgateway.gateway.codec.bodies.message_queue import MessageQueue
 
 
-@dataclass(slots=True)
+@body
 class TopicOffset(Body):
     """The ends of a queue, and when its last message was stored."""
 
@@ -19,7 +19,7 @@ class TopicOffset(Body):
     last_update_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@body
 class TopicStatsTable(Body):
     """The queues of a topic; `topic_put_tps` is messages a second."""
 
@@ -27,7 +27,7 @@ class TopicStatsTable(Body):
     topic_put_tps: float = 0.0
 
 
-@dataclass(slots=True)
+@body
 class OffsetWrapper(Body):
     """A group's progress on a queue; `last_timestamp` is when the last consumed message was stored."""
 
@@ -37,7 +37,7 @@ class OffsetWrapper(Body):
     last_timestamp: int = 0
 
 
-@dataclass(slots=True)
+@body
 class ConsumeStats(Body):
     """A group's progress; `consume_tps` is messages a second."""
 
@@ -45,7 +45,7 @@ class ConsumeStats(Body):
     consume_tps: float = 0.0
 
 
-@dataclass(slots=True)
+@body
 class ConsumeStatsList(Body):
     """The progress of all groups of a broker, each with one entry a topic."""
 
@@ -55,7 +55,7 @@ class ConsumeStatsList(Body):
     total_inflight_diff: int = 0
 
 
-@dataclass(slots=True)
+@body
 class BrokerStatsItem(Body):
     """A counter over a while: its sum, its rate a second, and its sum for each call."""
 
@@ -64,7 +64,7 @@ class BrokerStatsItem(Body):
     avgpt: float = 0.0
 
 
-@dataclass(slots=True)
+@body
 class BrokerStatsData(Body):
     """A counter over the last minute, hour and day."""
 
@@ -73,7 +73,7 @@ class BrokerStatsData(Body):
     stats_day: BrokerStatsItem = field(default_factory=BrokerStatsItem)
 
 
-@dataclass(slots=True)
+@body
 class QueueTimeSpan(Body):
     """When the first, the last and the last consumed message of a queue were stored, and the lag in ms."""
 
@@ -84,7 +84,7 @@ class QueueTimeSpan(Body):
     delay_time: int = 0
 
 
-@dataclass(slots=True)
+@body
 class QueryConsumeTimeSpanBody(Body):
     """The spans of all queues of a topic."""
 

@@ -8,12 +8,12 @@ RocketMQ: `TopicConfigSerializeWrapper`, `TopicConfigAndMappingSerializeWrapper`
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
 from mqgateway.engine import lenient_json
 from mqgateway.engine.steps import Steps
-from mqgateway.gateway.codec.bodies.body import Body, Int
+from mqgateway.gateway.codec.bodies.body import Body, Int, body
 from mqgateway.gateway.codec.errors import BodyError
 
 LAGS_FIELD: Final = "groupLags"
@@ -31,7 +31,7 @@ class TopicFigures(Body):
     put_tps: float = 0.0
 
 
-@dataclass(slots=True)
+@body
 class TopicConfigSerializeWrapper(Body):
     """Topics by name, and the version of the table."""
 
@@ -39,7 +39,7 @@ class TopicConfigSerializeWrapper(Body):
     data_version: dict[str, Any] | None = None
 
 
-@dataclass(slots=True)
+@body
 class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
     """Topics with the mappings of static topics.
 
@@ -54,7 +54,7 @@ class TopicConfigAndMappingSerializeWrapper(TopicConfigSerializeWrapper):
     topic_figures: dict[str, TopicFigures] | None = None
 
 
-@dataclass(slots=True)
+@body
 class SubscriptionGroupWrapper(Body):
     """Groups by name, their forbidden topics, and the version of the table.
 
@@ -68,14 +68,14 @@ class SubscriptionGroupWrapper(Body):
     group_lags: dict[str, int] | None = None
 
 
-@dataclass(slots=True)
+@body
 class CreateTopicListRequestBody(Body):
     """Topics to create or change."""
 
     topic_config_list: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
+@body
 class SubscriptionGroupList(Body):
     """Groups to create or change."""
 

@@ -1,8 +1,12 @@
 """The needs that the tables state, of the requests that everything depends on."""
 
+import sys
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
 import pytest
 
-from mqgateway.gateway.broker.needs import Needs, RequestDeclaration
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration, on_first_use
 from mqgateway.gateway.broker.requests import OF_ROOMS
 from mqgateway.gateway.codec.codes import RequestCode
 
@@ -25,3 +29,19 @@ def test_tables_declare_the_needs_of_requests(code: RequestCode, needs: Needs) -
 def test_request_must_declare_its_need() -> None:
     with pytest.raises(TypeError, match="needs"):
         RequestDeclaration(lambda broker, call: call)  # type: ignore[call-arg]
+
+
+def test_requests_on_first_use_are_served_by_the_functions_of_their_module() -> None:
+    served = []
+    module = ModuleType("module_of_requests")
+    module.__dict__["REQUESTS"] = {1: lambda *given: served.append((1, *given)), 2: lambda *given: given}
+    requests = on_first_use(module.__name__, {1: Needs.NOTHING, 2: Needs.MASTER})
+    assert [request.needs for request in requests.values()] == [Needs.NOTHING, Needs.MASTER]
+    broker: Any = "the broker"
+    call: Any = SimpleNamespace(command=SimpleNamespace(code=1))
+    with pytest.raises(ModuleNotFoundError):
+        requests[1].function(broker, call)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, module.__name__, module)
+        requests[1].function(broker, call)
+    assert served == [(1, broker, call)]

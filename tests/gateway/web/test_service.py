@@ -80,6 +80,7 @@ def test_it_listens_samples_and_stops() -> None:
     answer = Browser(factory)
     answer.send(b"GET / HTTP/1.1\r\nHost: 127.0.0.1:8099\r\n\r\n")
     assert answer.responses[-1].code == 200 and b"<title>" in answer.responses[-1].body
+    reactor.advance(0)
     reactor.advance(STEP_SECONDS)
     reactor.advance(STEP_SECONDS)
     assert len(made.console.rings) == 2

@@ -1,29 +1,22 @@
 """One table holds what every subject of administration answers."""
 
-from mqgateway.gateway.broker.admin import (
-    broker_requests,
-    cold_data_requests,
-    consumer_requests,
-    group_requests,
-    inapplicable_requests,
-    lite_requests,
-    progress_requests,
-    requests,
-    table_requests,
-    topic_requests,
-)
+from __future__ import annotations
+
+from importlib import import_module
+
+import pytest
+
+from mqgateway.gateway.broker.admin.requests import REQUESTS, SUBJECTS
+
+
+@pytest.mark.parametrize("subject", SUBJECTS)
+def test_declared_codes_are_those_of_the_module(subject: str) -> None:
+    module = import_module(f"mqgateway.gateway.broker.admin.{subject}")
+    assert list(SUBJECTS[subject]) == list(module.REQUESTS)
 
 
 def test_every_code_is_served_once() -> None:
-    subjects = (
-        broker_requests,
-        cold_data_requests,
-        consumer_requests,
-        group_requests,
-        inapplicable_requests,
-        lite_requests,
-        progress_requests,
-        table_requests,
-        topic_requests,
-    )
-    assert len(requests.REQUESTS) == sum(len(subject.REQUESTS) for subject in subjects)
+    assert len(REQUESTS) == sum(len(needs) for needs in SUBJECTS.values())
+    assert {code: request.needs for code, request in REQUESTS.items()} == {
+        code: need for needs in SUBJECTS.values() for code, need in needs.items()
+    }

@@ -13,7 +13,7 @@ import pytest
 
 from mqgateway.gateway.codec import bodies
 from mqgateway.gateway.codec.bodies import Body, MessageQueue
-from mqgateway.gateway.codec.bodies.body import Int, Names, wired
+from mqgateway.gateway.codec.bodies.body import Int, Names, body, wired
 from mqgateway.gateway.codec.errors import BodyError, HeaderError
 from mqgateway.gateway.codec.fields import camel_case
 
@@ -26,12 +26,12 @@ CLASSES: list[type[Body]] = [
 ]
 
 
-@dataclass(slots=True)
+@body
 class Inner(Body):
     name: str
 
 
-@dataclass(slots=True)
+@body
 class Example(Body):
     """One member of every kind."""
 
@@ -206,10 +206,58 @@ def test_a_type_that_json_does_not_have_is_a_mistake() -> None:
         Wrong().to_json()
 
 
+def test_body_is_a_dataclass_before_and_after_its_methods_are_compiled() -> None:
+    @body
+    class Late(Body):
+        """A body of which none was made."""
+
+        name: str
+        numbers: list[int] = dataclasses.field(default_factory=list)
+
+    stub = Late.__init__
+    assert [one.name for one in dataclasses.fields(Late)] == ["name", "numbers"]
+    first = Late("a")
+    assert Late.__init__ is not stub
+    assert first == Late(name="a", numbers=[])
+    assert first != Late("b")
+    assert repr(first).endswith("Late(name='a', numbers=[])")
+    assert dataclasses.replace(first, numbers=[1]) == Late("a", [1])
+    assert first.numbers is not Late("a").numbers
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(first)
+    with pytest.raises(AttributeError):
+        first.other = 1  # type: ignore[attr-defined]
+
+
+def test_body_with_missing_or_unknown_members_is_not_made() -> None:
+    @body
+    class Wanting(Body):
+        name: str
+
+    with pytest.raises(TypeError, match="missing 1 required positional argument: 'name'"):
+        Wanting()  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'size'"):
+        Wanting(name="a", size=1)  # type: ignore[call-arg]
+
+
+def test_body_that_extends_another_has_the_members_of_both() -> None:
+    @body
+    class Base(Body):
+        name: str = "a"
+
+    @body
+    class Extended(Base):
+        size: int = 1
+
+    assert Base() == Base("a")
+    assert Extended("b", 2).to_json() == {"name": "b", "size": 2}
+    assert Extended("a", 1) != Base("a")
+
+
 @pytest.mark.parametrize("body_class", CLASSES, ids=lambda one: one.__name__)
 def test_every_body_comes_back_from_its_json(body_class: type[Body]) -> None:
-    body = sample(body_class)
-    assert body_class.decode(body.encode()) == body
+    one = sample(body_class)
+    assert body_class.decode(one.encode()) == one
 
 
 def sample(body_class: type[Body]) -> Body:

@@ -16,7 +16,8 @@ from twisted.internet.address import IPv4Address
 
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command
 from mqgateway.gateway.codec.frame import FrameCutter
-from mqgateway.gateway.mqadmin.declaration import MQADMIN, Notebook
+from mqgateway.gateway.mqadmin.catalogue import MQADMIN
+from mqgateway.gateway.mqadmin.declaration import Notebook
 from mqgateway.gateway.mqadmin.main import Surroundings, Tool
 from mqgateway.gateway.resources import CATALOGUE
 from tests.support.gateway.client.cluster import NAMESRV, Cluster
