@@ -23,7 +23,7 @@ FIGURES_FIELD: Final = "topicFigures"
 """Field of request 21, `true` for an answer with figures of the topics. RocketMQ ignores it."""
 
 
-@dataclass(slots=True)
+@body
 class TopicFigures(Body):
     """The messages in a topic's queues at a broker, and the messages a second stored over the last minute."""
 
