@@ -113,6 +113,13 @@ class TierWriter:
         self._take_epoch(local, found, start, kept)
         return start
 
+    def begin_at(self, epoch: int, start: int, path: str) -> None:
+        """Begin the epoch `epoch` at an offset, without a look at logs: that of the store in `path` is made of
+        the tier. If it is this writer's already, it continues. Raises `WriterFenced`, `ObjectStoreError`."""
+        self._create_epoch(TierEpoch(epoch, start, self._writer, self._now, path))
+        self._epoch = self.report.epoch = epoch
+        self.report.saved_from = self.report.saved_to = start
+
     def claim(self, local: LocalLog) -> int:
         """Begin an epoch although there may be nothing to save; return the offset at which this writer
         begins. Raises as `begin` does."""

@@ -100,7 +100,9 @@ class History(SavedStore):
 
     def assert_empty_but_for_the_newest_index(self) -> None:
         """Assert that nothing is left but what the next writer needs."""
-        names = [name for name in self.objects.objects if not name.startswith(NAMES.epochs)]
+        names = [
+            name for name in self.objects.objects if not name.startswith((NAMES.epochs, NAMES.tables))
+        ]
         found = survey(self.readers(), NAMES)
         newest = found.ranges[-1]
         allowed = {NAMES.range(*newest), *(name for name in names if name.startswith(NAMES.marks(*newest)))}
