@@ -32,7 +32,7 @@ from mqgateway.engine.store.record import (
 FILLER_TOPIC: Final = "rmq_sys_RESTORED"
 FILLER_MAX: Final = 1 << 20
 """Bytes of the largest filler; a longer gap has several."""
-_HOST: Final = pack_host("0.0.0.0", 0)  # noqa: S104 - no address at all
+_HOST: Final = pack_host("0.0.0.0", 0)
 _TOPIC_SIZE_MIN: Final = 2
 FILLER_MIN: Final = record_size(0, 0, _TOPIC_SIZE_MIN, 0)
 """Bytes of the smallest filler, and of the smallest record."""
@@ -178,7 +178,7 @@ class RestoredLog:
         the size."""
         assert self._file is not None
         if end - at < FILLER_MIN:
-            raise StoreError(f"{end - at} bytes at {self._start + at} of the log are less than a record")
+            raise _of_other_length(self._start + at, self._files.file_size)
         while at < end:
             size = end - at
             if size > FILLER_MAX:
@@ -201,6 +201,6 @@ def _sorted(places: array[int]) -> Iterator[tuple[int, int]]:
 
 def _of_other_length(position: int, size: int) -> StoreError:
     return StoreError(
-        f"the record at {position} of the log does not fit into files of {size} bytes: the lost broker's log "
+        f"the records at {position} of the log do not fit into files of {size} bytes: the lost broker's log "
         "had files of another length. Set mappedFileSizeCommitLog to that length in the file of --config"
     )

@@ -61,8 +61,8 @@ _RESERVE: Final = 64 << 20
 
 
 class RestoreState(NamedTuple):
-    """Progress of a restore: the tier, the writer's id, epoch and begin in ms, the end of the log in the tier,
-    the bytes of a file of the log, and the position up to which its files are durable."""
+    """Progress of a restore: the tier, the writer's id, epoch and begin in ms, the end of the log in the
+    tier, the bytes of a file of the log, and the position up to which its files are durable."""
 
     tier: str
     writer: str
@@ -190,9 +190,9 @@ class _Restore:
         age = self._now - max(signs)
         if age < LIVE_MILLIS:
             raise StoreUnavailable(
-                f"a broker wrote to {self._names.root} {max(age, 0) // 1000} s ago, and may be running: stop it "
-                f"and wait until {LIVE_MILLIS // 60_000} min have passed, or take over if you know that it is "
-                "gone"
+                f"a broker wrote to {self._names.root} {max(age, 0) // 1000} s ago, and may be running: stop "
+                f"it and wait until {LIVE_MILLIS // 60_000} min have passed, or take over if you know that "
+                "it is gone"
             )
 
     def _save(self, state: RestoreState) -> None:

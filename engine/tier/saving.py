@@ -114,8 +114,9 @@ class TierWriter:
         return start
 
     def begin_at(self, epoch: int, start: int, path: str) -> None:
-        """Begin the epoch `epoch` at an offset, without a look at logs: that of the store in `path` is made of
-        the tier. If it is this writer's already, it continues. Raises `WriterFenced`, `ObjectStoreError`."""
+        """Begin the epoch `epoch` at an offset, without a look at logs: that of the store in `path` is made
+        of the tier. An epoch that this writer has begun continues. Raises `WriterFenced`, `ObjectStoreError`.
+        """
         self._create_epoch(TierEpoch(epoch, start, self._writer, self._now, path))
         self._epoch = self.report.epoch = epoch
         self.report.saved_from = self.report.saved_to = start
@@ -157,10 +158,10 @@ class TierWriter:
             header = read_header(self._store, self._names, found.ranges[kept - 1])
             if not header.tail_size:
                 continue
-            digest = local.digest_of(header.tail_position, header.tail_size)
-            if digest is not None and digest == header.tail_digest:
+            is_same = local.matches(header.tail_position, header.tail_size, header.tail_digest)
+            if is_same:
                 return (header.end, kept) if differs else (newest.end, len(found.ranges))
-            if digest is not None:
+            if is_same is not None:
                 differs = True
             elif header.tail_position < local.start:
                 break

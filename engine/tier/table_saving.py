@@ -61,9 +61,7 @@ class TableSaver:
         self.save(store, log_file_size, claim, is_forced=has_epoch and now >= self._next_sign)
         self._next_look = now + TABLES_SECONDS
 
-    def save(
-        self, store: ObjectStore, log_file_size: int, claim: Claim, *, is_forced: bool = False
-    ) -> bool:
+    def save(self, store: ObjectStore, log_file_size: int, claim: Claim, *, is_forced: bool = False) -> bool:
         """Save the tables, if one has changed or it is `is_forced`; return True if they were saved.
 
         A store without tables has nothing to save.

@@ -309,9 +309,7 @@ def still_tables(layout: Layout, of_progress: bool, beside: Iterable[str] = ()) 
     raise StoreUnavailable(f"the tables in {layout.config} change faster than they can be read")
 
 
-def table_states(
-    layout: Layout, of_progress: bool, beside: Iterable[str] = ()
-) -> dict[str, tuple[int, int]]:
+def table_states(layout: Layout, of_progress: bool, beside: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
     """Return bytes and time of the last write (ms) of the tables of a store, and of files `beside` them."""
     disk, root = layout.disk, layout.root
     names = [f"config/{name}" for name in disk.listdir(layout.config) if _is_table(name, of_progress)]
