@@ -165,10 +165,7 @@ class _Restore:
         newest = read_header(self._store, self._names, found.ranges[-1])
         if not takes_over:
             self._refuse_live(found, newest.last_time)
-        for name in self._disk.listdir(self._aside):
-            path = f"{self._aside}/{name}"
-            if name != LOCK:
-                self._disk.rmtree(path) if self._disk.is_dir(path) else self._disk.unlink(path)
+        self._clear(LOCK)
         tables = self._tables
         size = tables.log_file_size if tables is not None and tables.log_file_size > 1 else 0
         state = RestoreState(
@@ -195,6 +192,16 @@ class _Restore:
                 "it is gone"
             )
 
+    def _clear(self, *kept: str) -> None:
+        """Remove what is in the directory but for the `kept` names."""
+        disk = self._disk
+        for name in disk.listdir(self._aside):
+            path = f"{self._aside}/{name}"
+            if name not in kept and disk.is_dir(path):
+                disk.rmtree(path)
+            elif name not in kept:
+                disk.unlink(path)
+
     def _save(self, state: RestoreState) -> None:
         save_table(self._disk, f"{self._aside}/{STATE}", state._asdict())
 
@@ -212,6 +219,7 @@ class _Restore:
         self._need_space(found, state)
         self._note_damage(found, directory, state)
         marker = self._write_log(state, ranges, directory)
+        self._clear(LOG, STATE, LOCK)
         for name in ("config", QUEUES):
             make_directories(disk, f"{self._aside}/{name}")
         self._write_tables()

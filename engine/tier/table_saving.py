@@ -97,12 +97,11 @@ class TableSaver:
         monotonic = self._clock.monotonic()
         newest = self._newest
         if newest is None or is_forced or monotonic >= self._next_sign:
-            ends, shapes = ends_of(self._layout)
-        else:
-            ends, shapes = newest.ends, newest.shapes
+            found = ends_of(self._layout)
+            newest = TierTables(self._layout.root, 0, log_file_size, found[1], found[0], files)
         # A clock that was set back must not make these the older ones.
         now = max([self._clock.millis(), *(time + 1 for _, time in self._objects)])
-        tables = TierTables(self._layout.root, now, log_file_size, shapes, ends, files)
+        tables = newest._replace(made=now, log_file_size=log_file_size, files=files)
         writer.check_epoch()
         with contextlib.suppress(ObjectExists):  # the answer was lost, and the request repeated
             store.create(self._names.tables_at(writer.report.epoch, now), tables.encode())

@@ -147,7 +147,7 @@ def restored_as_json(report: TierRestoreReport, check: CheckReport | None) -> di
         "records": report.records,
         "recordBytes": report.record_bytes,
         "queues": rebuilt.queues if rebuilt is not None else 0,
-        "leftOut": report.left_out,
+        "notSaved": report.left_out,
         "expiredBlocks": report.expired,
         "gaps": report.gaps,
         "tablesTimestamp": report.tables_made or None,

@@ -62,7 +62,7 @@ def test_store_is_restored_and_reported(place: Place, url: str) -> None:
 
 def test_report_for_programs(place: Place, url: str) -> None:
     found = restored(url, place)
-    assert (found["records"], found["leftOut"], found["queues"], found["sound"]) == (50, 10, 3, True)
+    assert (found["records"], found["notSaved"], found["queues"], found["sound"]) == (50, 10, 3, True)
     assert (found["epoch"], found["movedBack"], found["damaged"], found["gaps"]) == (2, 1, [], [])
     assert found["logEnd"] > found["logStart"] == 0
     assert found["tablesTimestamp"] > 0
