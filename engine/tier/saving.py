@@ -117,7 +117,7 @@ class TierWriter:
         """Begin the epoch `epoch` at an offset, without a look at logs: that of the store in `path` is made
         of the tier. An epoch that this writer has begun continues. Raises `WriterFenced`, `ObjectStoreError`.
         """
-        self._create_epoch(TierEpoch(epoch, start, self._writer, self._now, path))
+        self._create_epoch(TierEpoch(epoch, start, self._writer, self._now, path, restored=True))
         self._epoch = self.report.epoch = epoch
         self.report.saved_from = self.report.saved_to = start
 
@@ -160,6 +160,7 @@ class TierWriter:
                 continue
             is_same = local.matches(header.tail_position, header.tail_size, header.tail_digest)
             if is_same:
+                self._refuse_lost(local, found, header.begin)
                 return (header.end, kept) if differs else (newest.end, len(found.ranges))
             if is_same is not None:
                 differs = True
@@ -171,6 +172,16 @@ class TierWriter:
                 "saved range is the same in both. Use another cluster name, broker name or store for this one"
             )
         return newest.end, len(found.ranges)
+
+    def _refuse_lost(self, local: LocalLog, found: Survey, begin: int) -> None:
+        """Raise `StoreError` if the tier was restored after the last range that a log has, which begins at
+        `begin`: the log is that of the broker that was lost."""
+        for epoch in found.epochs.values():
+            if epoch.restored and begin < epoch.start:
+                raise StoreError(
+                    f"the tier {self._names.root} was restored to {epoch.store} in epoch {epoch.epoch}, and "
+                    f"{local.path} is the store that was lost: stop this broker, or use another broker name"
+                )
 
     def _check_gap(self, local: LocalLog, end: int) -> None:
         if not self._accepts_gap:

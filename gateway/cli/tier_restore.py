@@ -39,7 +39,7 @@ Examples:
     "--take-over",
     is_flag=True,
     help="Restore although a broker wrote to the tier in the last 15 min. What it saves from now on is "
-    "ignored: it must be gone, or stopped.",
+    "ignored: stop it, and its clients, before.",
 )
 @click.option("--no-check", is_flag=True, help="Do not check the restored store.")
 @URL

@@ -167,6 +167,25 @@ def test_lost_broker_that_wakes_is_fenced(lost: LostStore) -> None:
     assert survey(lost.objects, NAMES).ranges[-1] == end
 
 
+@pytest.mark.parametrize("has_more", [False, True])
+def test_lost_broker_that_is_started_again_does_not_take_the_tier_back(
+    lost: LostStore, has_more: bool
+) -> None:
+    lost.restore()
+    before = dict(lost.objects.objects)
+    lost.set_topics("orders", "changed")
+    if has_more:
+        lost.put(40, "of the lost broker")
+    lost.clock.advance(2 * HOUR)
+    saver = lost.new_saver()
+    for _ in range(5):
+        failure = lost.look(MASTER, saver).failure
+        assert "/store is the store that was lost: stop this broker" in failure
+        lost.clock.advance(100_000)
+    assert lost.objects.objects == before
+    assert lost.look(MASTER, lost.new_restored_saver()).failure == ""
+
+
 def test_broker_that_may_run_is_refused_unless_told(lost: LostStore) -> None:
     limit = LIVE_MILLIS / HOUR
     with pytest.raises(StoreUnavailable, match="may be running: stop it"):
