@@ -37,6 +37,7 @@ SETTINGS = {"mappedFileSizeCommitLog": str(1 << 20), "flushConsumerOffsetInterva
 COUNT = 1200
 DELAYED, DELAY_LEVEL = 300, 18
 CONSUMED = 400
+QUEUES = 4
 Fields = tuple[int, int, str, str, list[tuple[str, str]], int, int]
 """Queue, offset, body, message id, properties, and the times of birth and storing of a message."""
 
@@ -165,7 +166,12 @@ def test_apaches_broker_opens_what_is_restored_from_a_tier(peers: Peers) -> None
         before = {topic: pull_all(peer, topic) for topic in topics}
         assert [len(found) for found in before.values()] == [COUNT + 100, COUNT]
         wait_until(lambda: saved_to(url) >= log_end(lost), 60, "all of the log is saved")
-        time.sleep(65)  # tables are saved every minute
+        consumed_at = time.time() + 1  # the broker writes offsets twice a second
+        wait_until(
+            lambda: any(path.stat().st_mtime > consumed_at for path in folder.rglob("*.tables")),
+            150,
+            "tables are saved, every minute",
+        )
         peer.close()
         part.kill9()
         shutil.rmtree(lost)
@@ -176,7 +182,7 @@ def test_apaches_broker_opens_what_is_restored_from_a_tier(peers: Peers) -> None
         assert report["sound"] and report["notSaved"] >= DELAYED
         part = home.begin("apache", restored)
         for topic in topics:
-            wait_until(partial(peer.knows, topic), 60, "the topic has a route")
+            wait_until(partial(peer.knows, topic, QUEUES), 60, "the topic has a route")
         assert {topic: pull_all(peer, topic) for topic in topics} == before
         check_group(peer, topics[0], group)
         with peer.producer() as producer:
@@ -190,7 +196,7 @@ def test_apaches_broker_opens_what_is_restored_from_a_tier(peers: Peers) -> None
 
         part = home.begin("ours", restored, tieredStorePath=url, tieredRangeTime="1000")
         for topic in topics:
-            wait_until(partial(peer.knows, topic), 60, "the topic has a route")
+            wait_until(partial(peer.knows, topic, QUEUES), 60, "the topic has a route")
         assert pull_all(peer, topics[0]) == before[topics[0]]
         assert [each for each in pull_all(peer, topics[1]) if each[2] != "after"] == before[topics[1]]
         wait_until(lambda: saved_to(url) >= log_end(restored), 60, "saving has continued")

@@ -40,7 +40,7 @@ _BODY_AT: Final = record_size(0, 0, 0, 0) - 2
 _TAIL_MAX: Final = len(FILLER_TOPIC) + 3
 """Bytes of a filler's topic, its length, and the length of its properties."""
 
-Piece = tuple[int, bytes | memoryview]
+LogChunk = tuple[int, bytes | memoryview]
 """Position in the log, and one or several adjoining records there."""
 
 
@@ -81,13 +81,13 @@ class RestoredLog:
         if files.starts:
             self._start = files.starts[-1]
 
-    def add(self, pieces: Iterable[Piece]) -> None:
+    def add(self, chunks: Iterable[LogChunk]) -> None:
         """Write records, in any order, of the current file or of a later one, in which all of them are.
 
         Raises `StoreError` for a record across the end of a file, `OSError`.
         """
         size = self._files.file_size
-        for position, data in pieces:
+        for position, data in chunks:
             start = self._files.start_of(position)
             if position + len(data) + BLANK_SIZE > start + size and position + len(data) != start + size:
                 raise _of_other_length(position, size)

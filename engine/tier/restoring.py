@@ -34,7 +34,7 @@ from mqgateway.engine.tier.local_log import open_log
 from mqgateway.engine.tier.object_store import ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey
 from mqgateway.engine.tier.removal import segments_in
-from mqgateway.engine.tier.restored_log import Piece, RestoredLog
+from mqgateway.engine.tier.restored_log import LogChunk, RestoredLog
 from mqgateway.engine.tier.saving import TierWriter, WriterFenced
 from mqgateway.engine.tier.survey import Survey, read_header, survey
 from mqgateway.engine.tier.table_saving import newest_tables
@@ -288,11 +288,13 @@ class _Restore:
                 continue
             loaded = load_head(self._store, saved)
             is_durable = files.start_of(loaded.head.pages[0][0]) < state.durable
-            made.add(self._pieces(loaded, directory, is_durable=is_durable))
+            made.add(self._chunks(loaded, directory, is_durable=is_durable))
         self._progress("reading the tier", total, total)
         return made.end(state.end, state.writer, state.created)
 
-    def _pieces(self, loaded: LoadedHead, directory: TierDirectory, *, is_durable: bool) -> Iterator[Piece]:
+    def _chunks(
+        self, loaded: LoadedHead, directory: TierDirectory, *, is_durable: bool
+    ) -> Iterator[LogChunk]:
         """Yield the records of a range that are restored. They are only counted if they are durable."""
         report, key = self.report, loaded.range.key
         expired = directory.expired_in(key)
@@ -315,7 +317,7 @@ class _Restore:
                     if isinstance(block, GoneBlock):
                         report.damaged.append(block.reason)
                     else:
-                        yield from _pieces_of(block)
+                        yield from _chunks_of(block)
 
     # What is beside the log.
 
@@ -407,8 +409,8 @@ def _is_in(history: QueueHistory | None, queue: SavedQueue, number: int, begin: 
     return begin > first.begin or (begin == first.begin and end > first.first_offset)
 
 
-def _pieces_of(block: LoadedBlock) -> Iterator[Piece]:
-    """Yield the records of a block; those that adjoin in the log are one piece."""
+def _chunks_of(block: LoadedBlock) -> Iterator[LogChunk]:
+    """Yield the records of a block; those that adjoin in the log are one chunk."""
     begin = end = at = first = 0
     for number in range(len(block)):
         position, size, _ = block.unit(number)

@@ -130,7 +130,7 @@ def test_large_gap_has_several_fillers_and_takes_no_space() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pieces", "problem"),
+    ("chunks", "problem"),
     [
         ([at(SIZE - 100, 200)], "do not fit into files of 4096 bytes"),
         ([at(0, 100), at(SIZE, 100)], None),
@@ -140,14 +140,14 @@ def test_large_gap_has_several_fillers_and_takes_no_space() -> None:
     ],
 )
 def test_records_that_do_not_fit_together_are_refused(
-    pieces: Iterable[tuple[int, bytes]], problem: str | None
+    chunks: Iterable[tuple[int, bytes]], problem: str | None
 ) -> None:
     written = Written()
     if problem is None:
-        written.log.add(pieces)
+        written.log.add(chunks)
         return
     with pytest.raises(StoreError, match=problem):
-        written.log.add(pieces)
+        written.log.add(chunks)
         written.log.end(2 * SIZE, MAKER, TIME)
 
 
@@ -176,9 +176,9 @@ def test_any_choice_of_a_logs_records_is_a_log(chosen: list[tuple[bool, int]], r
         position += size
     written = Written()
     for start in range(0, position, SIZE):
-        pieces = [at(*each) for each in kept if start <= each[0] < start + SIZE]
-        random.shuffle(pieces)  # type: ignore[attr-defined]
-        written.log.add(pieces)
+        chunks = [at(*each) for each in kept if start <= each[0] < start + SIZE]
+        random.shuffle(chunks)  # type: ignore[attr-defined]
+        written.log.add(chunks)
     marker = written.log.end(position, MAKER, TIME)
     rows = written.rows()
     assert [row[:2] for row in rows if row[2].startswith("o")] == kept

@@ -186,7 +186,7 @@ def test_lost_broker_that_is_started_again_does_not_take_the_tier_back(
     assert lost.look(MASTER, lost.new_restored_saver()).failure == ""
 
 
-def test_broker_that_may_run_is_refused_unless_told(lost: LostStore) -> None:
+def test_broker_that_may_run_is_refused_without_the_option(lost: LostStore) -> None:
     limit = LIVE_MILLIS / HOUR
     with pytest.raises(StoreUnavailable, match="may be running: stop it"):
         lost.restore(hours=limit - 0.01)
