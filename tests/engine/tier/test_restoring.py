@@ -204,13 +204,15 @@ def test_running_broker_saves_tables_more_often_than_it_counts_as_alive(lost: Lo
         lost.restore(hours=0.1)
 
 
-def test_writer_that_begins_meanwhile_ends_the_restore(lost: LostStore) -> None:
+def test_of_two_restores_into_two_folders_one_fails(lost: LostStore) -> None:
+    other = lost.root.with_name("other")
+
     def begin(number: int) -> None:
         if number == lost.objects.calls and number > first + 20:
             lost.objects.before = lambda _: None
-            lost.put(40, "more")
-            lost.saver = lost.new_saver()
-            lost.look()
+            first_root, lost.root = lost.root, other
+            lost.restore(writer="1" * 16, takes_over=True)
+            lost.root = first_root
 
     first = lost.objects.calls
     lost.objects.before = begin
@@ -218,9 +220,28 @@ def test_writer_that_begins_meanwhile_ends_the_restore(lost: LostStore) -> None:
         lost.restore()
     assert not lost.root.exists()
     assert check(lost.readers()).damaged == []
-    lost.save_all()
-    lost.restore(writer="1" * 16)
+    lost.root = other
     assert_restored(lost)
+
+
+def test_lost_broker_that_runs_during_a_restore_is_refused(lost: LostStore) -> None:
+    failures = list[str]()
+
+    def wake(number: int) -> None:
+        if number == lost.objects.calls and number > first + 20:
+            lost.objects.before = lambda _: None
+            lost.put(40, "more")
+            failures.append(lost.look(MASTER, lost.new_saver()).failure)
+
+    expected = rows(lost.bench, QUEUES)
+    first = lost.objects.calls
+    lost.objects.before = wake
+    lost.restore()
+    assert "is the store that was lost" in failures[0]
+    bench = lost.open()
+    assert rows(bench, QUEUES) == expected
+    bench.store.stop()
+    assert check(lost.readers()).damaged == []
 
 
 def test_two_restores_into_one_folder_exclude_each_other(
