@@ -4,13 +4,15 @@ The caller looks again and again. A range is saved if it reaches the end of a lo
 message has a certain age. A broker that is no master saves nothing, and looks how far the master has saved.
 
 A master marks what has expired every `EXPIRY_SECONDS`, and deletes that and orphans every `DELETION_SECONDS`
-(`expiry`, `removal`). Else the tier is not asked while nothing is due.
+(`expiry`, `removal`), and saves tables that have changed (`table_saving`). Else the tier is not asked while
+nothing is due.
 """
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from mqgateway.engine.clock import Clock
@@ -24,6 +26,7 @@ from mqgateway.engine.tier.object_store import ObjectStore
 from mqgateway.engine.tier.removal import TierDeletions, TierRemoval
 from mqgateway.engine.tier.saving import TierWriter, WriterFenced
 from mqgateway.engine.tier.survey import read_header, survey
+from mqgateway.engine.tier.table_saving import TableSaver
 from mqgateway.engine.upkeep.backup import store_time_at
 from mqgateway.engine.upkeep.layout import Layout
 
@@ -82,6 +85,7 @@ class ContinuousSaver:
         """Ranges that this process has saved."""
         self._epochs: dict[int, TierEpoch] = {}
         self._expiry: Expiry | None = None
+        self._tables = TableSaver(layout, names, clock)
         self._deleted = TierDeletions()
         self._next_look = 0.0
         self._next_expiry = clock.monotonic() + EXPIRY_SECONDS
@@ -124,6 +128,7 @@ class ContinuousSaver:
         local = local._replace(limit=min(local.limit, rules.confirmed))
         if not rules.saves:
             self._writer, self._was_saving = None, False
+            self._tables = TableSaver(self._layout, self._names, self._clock)
             self._saved_to = self._end_of_tier(self._store)
             self._next_look = self._clock.monotonic() + SURVEY_SECONDS
             return self._oldest(local)
@@ -134,6 +139,8 @@ class ContinuousSaver:
             self._save_range(local, rules, self._store)
         if self._clock.monotonic() >= self._next_expiry:
             self._expire(local, rules, self._store)
+        claim, has_epoch = partial(self._claimed, local, rules, self._store), self._writer is not None
+        self._tables.look(self._store, local.files.file_size, claim, has_epoch=has_epoch)
         return self._oldest(local)
 
     def _expire(self, local: LocalLog, rules: SavingRules, store: ObjectStore) -> None:

@@ -24,7 +24,7 @@ from mqgateway.engine.tier.format.keys import KeyPages
 from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
-from mqgateway.engine.tier.survey import list_ranges, read_epoch
+from mqgateway.engine.tier.survey import list_ranges, read_listed_epoch
 
 log = logging.getLogger(__name__)
 
@@ -191,8 +191,12 @@ class TierDirectory:
         for name, size in store.list_from(self.names.epochs):
             epoch = self.names.epoch_of(name)
             if epoch is not None:
-                known = self._starts.get(epoch)
-                starts[epoch] = read_epoch(store, self.names, epoch, size).start if known is None else known
+                start = self._starts.get(epoch)
+                if start is None:
+                    found = read_listed_epoch(store, self.names, epoch, size)
+                    start = None if found is None else found.start
+                if start is not None:
+                    starts[epoch] = start
         return starts
 
     def _kept(self, live: list[RangeKey]) -> TierDirectory:

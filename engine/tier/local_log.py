@@ -24,11 +24,16 @@ class LocalLog(NamedTuple):
     limit: int
     path: str
 
-    def digest_of(self, position: int, size: int) -> bytes | None:
-        """Return the SHA-256 of bytes of the log; None if it does not reach so far. Raises `OSError`."""
-        if position < self.start or position + size > self.limit:
-            return None
-        return hashlib.sha256(read(self.files, position, size)).digest()
+    def matches(self, position: int, size: int, digest: bytes) -> bool | None:
+        """Return True if bytes of the log have a SHA-256, False if not; None if they are not there, or are
+        others and not on stable storage. Raises `OSError`.
+
+        Records after the limit count too: the checkpoint leaves out those at the end that enter no queue.
+        """
+        data = read(self.files, position, size) if position >= self.start else b""
+        if len(data) == size and hashlib.sha256(data).digest() == digest:
+            return True
+        return None if position < self.start or position + size > self.limit else False
 
 
 def open_log(layout: Layout) -> LocalLog:

@@ -9,7 +9,7 @@ there on.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
 
@@ -35,6 +35,28 @@ def ranges_that_count(starts: Mapping[int, int], ranges: Iterable[RangeKey]) -> 
         ),
         key=lambda each: each.begin,
     )
+
+
+def epochs_without_use(starts: Mapping[int, int], used: Container[int]) -> list[int]:
+    """Return the epochs whose objects may be deleted, in this order, given the starts of all epochs and those
+    that are `used`: they have ranges, segments or tables.
+
+    The newest one stays, so that older writers are fenced and numbers ascend. Another one is of use as the
+    limit of earlier epochs, unless there are none, or a later epoch begins no later.
+    """
+    least_after: dict[int, int] = {}
+    least: int | None = None
+    for epoch in sorted(starts, reverse=True):
+        if least is not None:
+            least_after[epoch] = least
+        least = starts[epoch] if least is None else min(least, starts[epoch])
+    found, has_earlier = [], False
+    for epoch in sorted(least_after):
+        if epoch in used or (has_earlier and least_after[epoch] > starts[epoch]):
+            has_earlier = True
+        else:
+            found.append(epoch)
+    return found
 
 
 def _is_within(begin: int, start: int, limit: int | None) -> bool:

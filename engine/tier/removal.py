@@ -4,6 +4,7 @@
     2. `EXPIRED_GRACE_MILLIS` after that it is deleted: no reader has an older list of ranges by then
     3. the index of the oldest range is deleted once all its segments are, and then the next one
     4. the marks of a range are deleted once its index is
+    5. an epoch is deleted once nothing of it is left, and no earlier one has it as its limit (`ranges`)
 
 The newest index stays: the next writer begins at its end. A process that is killed at any request leaves what
 the next look continues with. Only the writer whose epoch is the last marks and deletes. A mark is never
@@ -23,8 +24,8 @@ from typing import Final, NamedTuple
 from mqgateway.engine.tier.directory import read_head
 from mqgateway.engine.tier.format.names import ExpiredName, SegmentName, TierNames
 from mqgateway.engine.tier.object_store import ObjectExists, ObjectStore
-from mqgateway.engine.tier.ranges import RangeKey
-from mqgateway.engine.tier.survey import Survey, survey
+from mqgateway.engine.tier.ranges import RangeKey, epochs_without_use
+from mqgateway.engine.tier.survey import Survey, survey, tables_in
 
 EXPIRED_GRACE_MILLIS: Final = 3_600_000
 """Time from the mark of an expired segment to its deletion. Readers list the ranges every minute."""
@@ -116,6 +117,13 @@ class TierRemoval:
             else:
                 left.add(key)
         indexes = self._delete_indexes(found, left)
+        # What was deleted just now still counts as there: its epoch goes next time.
+        used = {key.epoch for key in (*found.all_ranges, *found.expired)}
+        used.update(segment.epoch for segment, _ in segments)
+        used.update(epoch for epoch, _ in tables_in(self._store, names))
+        starts = {number: epoch.start for number, epoch in found.epochs.items()}
+        for number in epochs_without_use(starts, used):
+            self._delete(names.epoch(number))
         return TierDeletions(expired, expired_bytes, *orphans, *indexes)
 
     def delete_orphans(self, orphans: Iterable[Orphan], now: int) -> tuple[int, int]:

@@ -113,6 +113,14 @@ class TierWriter:
         self._take_epoch(local, found, start, kept)
         return start
 
+    def begin_at(self, epoch: int, start: int, path: str) -> None:
+        """Begin the epoch `epoch` at an offset, without a look at logs: that of the store in `path` is made
+        of the tier. An epoch that this writer has begun continues. Raises `WriterFenced`, `ObjectStoreError`.
+        """
+        self._create_epoch(TierEpoch(epoch, start, self._writer, self._now, path, restored=True))
+        self._epoch = self.report.epoch = epoch
+        self.report.saved_from = self.report.saved_to = start
+
     def claim(self, local: LocalLog) -> int:
         """Begin an epoch although there may be nothing to save; return the offset at which this writer
         begins. Raises as `begin` does."""
@@ -150,10 +158,11 @@ class TierWriter:
             header = read_header(self._store, self._names, found.ranges[kept - 1])
             if not header.tail_size:
                 continue
-            digest = local.digest_of(header.tail_position, header.tail_size)
-            if digest is not None and digest == header.tail_digest:
+            is_same = local.matches(header.tail_position, header.tail_size, header.tail_digest)
+            if is_same:
+                self._refuse_lost(local, found, header.begin)
                 return (header.end, kept) if differs else (newest.end, len(found.ranges))
-            if digest is not None:
+            if is_same is not None:
                 differs = True
             elif header.tail_position < local.start:
                 break
@@ -163,6 +172,16 @@ class TierWriter:
                 "saved range is the same in both. Use another cluster name, broker name or store for this one"
             )
         return newest.end, len(found.ranges)
+
+    def _refuse_lost(self, local: LocalLog, found: Survey, begin: int) -> None:
+        """Raise `StoreError` if the tier was restored after the last range that a log has, which begins at
+        `begin`: the log is that of the broker that was lost."""
+        for epoch in found.epochs.values():
+            if epoch.restored and begin < epoch.start:
+                raise StoreError(
+                    f"the tier {self._names.root} was restored to {epoch.store} in epoch {epoch.epoch}, and "
+                    f"{local.path} is the store that was lost: stop this broker, or use another broker name"
+                )
 
     def _check_gap(self, local: LocalLog, end: int) -> None:
         if not self._accepts_gap:

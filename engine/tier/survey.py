@@ -13,7 +13,7 @@ from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.tier.format.epochs import TierEpoch, decode_epoch
 from mqgateway.engine.tier.format.index import HEADER_SIZE, RangeHeader, decode_header
 from mqgateway.engine.tier.format.names import TierNames, names_in
-from mqgateway.engine.tier.object_store import ObjectStore
+from mqgateway.engine.tier.object_store import ObjectMissing, ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey, ranges_that_count
 
 _NONE: Final[Mapping[int, TierEpoch]] = {}
@@ -48,8 +48,9 @@ def survey(store: ObjectStore, names: TierNames, known: Mapping[int, TierEpoch] 
     epochs = {}
     for name, size in store.list_from(names.epochs, ""):
         number = names.epoch_of(name)
-        if number is not None:
-            epochs[number] = known.get(number) or read_epoch(store, names, number, size)
+        epoch = None if number is None else known.get(number) or read_listed_epoch(store, names, number, size)
+        if epoch is not None:
+            epochs[epoch.epoch] = epoch
     sizes, expired = list_ranges(store, names)
     starts = {number: epoch.start for number, epoch in epochs.items()}
     return Survey(epochs, ranges_that_count(starts, sizes), sizes, expired)
@@ -69,6 +70,12 @@ def list_ranges(store: ObjectStore, names: TierNames) -> ListedRanges:
             times = found.expired.setdefault(RangeKey(mark.epoch, mark.begin), {})
             times.setdefault(mark.number, mark.time)
     return found
+
+
+def tables_in(store: ObjectStore, names: TierNames) -> list[tuple[int, int]]:
+    """Return epochs and times (ms) of all saved tables, the newest last. Raises `ObjectStoreError`."""
+    found = (names.tables_of(name) for name, _ in store.list_from(names.tables, ""))
+    return sorted(each for each in found if each is not None)
 
 
 def brokers_in(store: ObjectStore) -> list[TierNames]:
@@ -92,6 +99,15 @@ def read_epoch(store: ObjectStore, names: TierNames, number: int, size: int) -> 
     if epoch.epoch != number:
         raise CorruptFile(name, 0, f"the object begins epoch {epoch.epoch}")
     return epoch
+
+
+def read_listed_epoch(store: ObjectStore, names: TierNames, number: int, size: int) -> TierEpoch | None:
+    """Read the begin of an epoch that a list had; return None if it was deleted since, as nothing needs it.
+    Raises `CorruptFile`, `ObjectStoreUnavailable`."""
+    try:
+        return read_epoch(store, names, number, size)
+    except ObjectMissing:
+        return None
 
 
 def read_header(store: ObjectStore, names: TierNames, key: RangeKey) -> RangeHeader:

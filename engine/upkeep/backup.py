@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import errno
 import struct
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -130,7 +130,7 @@ class _Backup:
     def _keep_tables(self, of_progress: bool) -> None:
         """Write the tables of one kind as they are at one moment."""
         root = self._layout.root
-        for path, data in self._still_tables(of_progress).items():
+        for path, data in still_tables(self._layout, of_progress, () if of_progress else BESIDE).items():
             kept = f"{self._made}/{STORE}/{path}"
             write(self._disk, kept, data)
             modified = self._disk.modified(kept)
@@ -142,30 +142,6 @@ class _Backup:
                 f"{root}/config/{folders[0]} is a folder, such as a database of Apache's broker: "
                 "tables in it cannot be read. Stop the broker and copy the whole store"
             )
-
-    def _still_tables(self, of_progress: bool) -> dict[str, bytes]:
-        """Return the tables, read until none changed meanwhile: a journal belongs to one content of its
-        file.
-        """
-        for _ in range(ATTEMPTS_MAX):
-            try:
-                before = self._table_states(of_progress)
-                found = {path: self._disk.read_bytes(f"{self._layout.root}/{path}") for path in before}
-                if self._table_states(of_progress) == before:
-                    return found
-            except FileNotFoundError:
-                continue
-        raise StoreUnavailable(f"the tables in {self._layout.config} change faster than they can be read")
-
-    def _table_states(self, of_progress: bool) -> dict[str, tuple[int, int]]:
-        disk, root = self._disk, self._layout.root
-        names = [f"config/{name}" for name in disk.listdir(f"{root}/config") if _is_table(name, of_progress)]
-        if not of_progress:
-            names += [name for name in BESIDE if disk.exists(f"{root}/{name}")]
-        paths = [name for name in names if not disk.is_dir(f"{root}/{name}")]
-        return {
-            path: (disk.size(f"{root}/{path}"), disk.modified(f"{root}/{path}")) for path in sorted(paths)
-        }
 
     def _note_topics(self) -> None:
         """Add topics created meanwhile, by the directories of their queues: a large table lags behind its
@@ -317,6 +293,29 @@ class _Backup:
     def _note(self, one: KeptFile, among: list[KeptFile]) -> None:
         self.report.manifest.files.append(one)
         among.append(one)
+
+
+def still_tables(layout: Layout, of_progress: bool, beside: Iterable[str] = ()) -> dict[str, bytes]:
+    """Return the tables of a store, and files `beside` them, by their paths, read until none changed
+    meanwhile: a journal belongs to one content of its file. Raises `StoreUnavailable`, `OSError`."""
+    for _ in range(ATTEMPTS_MAX):
+        try:
+            before = table_states(layout, of_progress, beside)
+            found = {path: layout.disk.read_bytes(f"{layout.root}/{path}") for path in before}
+            if table_states(layout, of_progress, beside) == before:
+                return found
+        except FileNotFoundError:
+            continue
+    raise StoreUnavailable(f"the tables in {layout.config} change faster than they can be read")
+
+
+def table_states(layout: Layout, of_progress: bool, beside: Iterable[str] = ()) -> dict[str, tuple[int, int]]:
+    """Return bytes and time of the last write (ms) of the tables of a store, and of files `beside` them."""
+    disk, root = layout.disk, layout.root
+    names = [f"config/{name}" for name in disk.listdir(layout.config) if _is_table(name, of_progress)]
+    names += [name for name in beside if disk.exists(f"{root}/{name}")]
+    paths = [name for name in names if not disk.is_dir(f"{root}/{name}")]
+    return {path: (disk.size(f"{root}/{path}"), disk.modified(f"{root}/{path}")) for path in sorted(paths)}
 
 
 def _is_table(name: str, of_progress: bool) -> bool:

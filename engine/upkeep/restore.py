@@ -14,7 +14,7 @@ are always read again from their topic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -42,6 +42,10 @@ RESTORING = ".restoring"
 _QUEUES_MAX = 1 << 31
 REPEATED_GROUPS = ("CID_RMQ_SYS_TRANS", "CID_RMQ_SYS_REVIVE_GROUP")
 """Groups of the broker itself, whose work is recorded in the log."""
+
+
+Ends = Mapping[str, Mapping[str, Mapping[str, int]]]
+"""Next queue offsets by kind of queue, topic and queue id."""
 
 
 class Until(NamedTuple):
@@ -166,7 +170,8 @@ class _Restore:
             raise StoreError(f"the log was to end at {cut.offset}, and can be read up to {rebuilt.log_end}")
         report = RestoreReport(self._root.removesuffix(RESTORING), self._source, cut, rebuilt)
         self._put_ends(cut)
-        report.moved_back = self._move_back(is_all=cut.offset == manifest.log_end)
+        is_all = cut.offset == manifest.log_end
+        report.moved_back = limit_offsets(Layout(disk, self._options), is_all=is_all)
         self._begin_timers(cut)
         for name in ("config", LOG, "."):
             disk.sync_dir(f"{self._root}/{name}")
@@ -207,68 +212,20 @@ class _Restore:
             file.close()
 
     def _put_ends(self, cut: Cut) -> None:
-        """Restore the ends of queues without records in the log, by the unit of a message before it."""
+        """Restore the ends of queues without records in the log."""
         if not self.manifest.log_start:
             return
-        found, _ = ends_of(Layout(self._disk, self._options))
-        queues = self._queues()
-        for kind, topics in self.manifest.ends.items():
-            for topic, ids in topics.items():
-                for queue_id, end in ids.items():
-                    last = min(end, cut.next_offsets.get((topic, int(queue_id)), end)) - 1
-                    if last >= 0 and queue_id not in found[kind].get(topic, {}):
-                        queue = queues.open(topic, int(queue_id))
-                        if isinstance(queue, BatchConsumeQueue):
-                            queue.append(last, 0, 1, 0, 0, 1)
-                        else:
-                            queue.append(last, 0, 1, 0)
-                        queues.mark(queue)
-        queues.write_all_out()
-        for directory, start in queues.written:
-            queues.pool.get(directory, start).sync()
-        for directory in queues.pool.unsynced:
-            self._disk.sync_dir(directory)
-
-    def _queues(self) -> ConsumeQueues:
-        options = self._options
-        return ConsumeQueues(
-            FilePool(self._disk),
-            f"{self._root}/{QUEUES}",
-            -(-options.mapped_file_size_consume_queue // UNIT_SIZE) * UNIT_SIZE,
-            _QUEUES_MAX,
-            batch_directory=f"{self._root}/{BATCH_QUEUES}",
-            batch_file_size=-(-options.mapper_file_size_batch_consume_queue // BATCH_UNIT_SIZE)
-            * BATCH_UNIT_SIZE,
-            is_batch=self.manifest.ends.get(BATCH_QUEUES, {}).__contains__,
-        )
-
-    def _move_back(self, *, is_all: bool) -> int:
-        """Limit consumer offsets to the ends of their queues; return the number of changed ones."""
-        found, _ = ends_of(Layout(self._disk, self._options))
-        ends = {**found[QUEUES], **found[BATCH_QUEUES]}
-
-        def end_of(topic: str, queue_id: str, offset: int) -> int:
-            return min(offset, ends.get(topic, {}).get(queue_id, offset if is_all else 0))
-
-        moved = 0
-        for name in ("consumerOffset.json", "lmqConsumerOffset.json"):
-            path = f"{self._root}/config/{name}"
-            if not self._disk.exists(path):
-                continue
-            table = self._table(path)
-            offsets: dict[str, dict[Any, int]] = table.get("offsetTable") or {}
-            light: dict[str, int] = table.get("lmqOffsetTable") or {}
-            for key, queues in list(offsets.items()):
-                topic, _, group = key.partition("@")
-                if not is_all and group in REPEATED_GROUPS:
-                    del offsets[key]
-                    continue
-                before = dict(queues)
-                queues.update({each: end_of(topic, str(each), at) for each, at in before.items()})
-                moved += sum(queues[each] != at for each, at in before.items())
-            light.update({key: end_of(key.partition("@")[0], "0", at) for key, at in light.items()})
-            write(self._disk, path, dumps(table, indent=True))
-        return moved
+        ends = {
+            kind: {
+                topic: {
+                    queue_id: min(end, cut.next_offsets.get((topic, int(queue_id)), end))
+                    for queue_id, end in ids.items()
+                }
+                for topic, ids in topics.items()
+            }
+            for kind, topics in self.manifest.ends.items()
+        }
+        put_ends(Layout(self._disk, self._options), ends)
 
     def _begin_timers(self, cut: Cut) -> None:
         """Reset the timers: the start reads all of them, and delivers those due after the log's end."""
@@ -286,13 +243,6 @@ class _Restore:
             self._disk, f"{self._root}/config/timercheck", checkpoint.encode().ljust(TIMERCHECK_SIZE, b"\0")
         )
 
-    def _table(self, path: str) -> dict[str, Any]:
-        try:
-            table = loads(self._disk.read_bytes(path))
-        except JsonError as error:
-            raise StoreError(f"{path} of the backup cannot be read: {error}") from None
-        return table if isinstance(table, dict) else {}
-
     def finish(self) -> None:
         """Rename the store."""
         root = self._root.removesuffix(RESTORING)
@@ -304,6 +254,82 @@ class _Restore:
     def give_up(self) -> None:
         """Delete the incomplete store."""
         self._disk.rmtree(self._root)
+
+
+def put_ends(layout: Layout, ends: Ends) -> None:
+    """Restore the ends of queues without records in the log, whose first file is not the first of all, by the
+    unit of a message before it. Raises `OSError`."""
+    found, _ = ends_of(layout)
+    queues = _queues_of(layout, ends.get(BATCH_QUEUES, {}))
+    for kind, topics in ends.items():
+        for topic, ids in topics.items():
+            for queue_id, end in ids.items():
+                if end > 0 and queue_id not in found[kind].get(topic, {}):
+                    queue = queues.open(topic, int(queue_id))
+                    if isinstance(queue, BatchConsumeQueue):
+                        queue.append(end - 1, 0, 1, 0, 0, 1)
+                    else:
+                        queue.append(end - 1, 0, 1, 0)
+                    queues.mark(queue)
+    queues.write_all_out()
+    for directory, start in queues.written:
+        queues.pool.get(directory, start).sync()
+    for directory in queues.pool.unsynced:
+        layout.disk.sync_dir(directory)
+
+
+def _queues_of(layout: Layout, batch_topics: Container[str]) -> ConsumeQueues:
+    options = layout.options
+    return ConsumeQueues(
+        FilePool(layout.disk),
+        layout.queues,
+        -(-options.mapped_file_size_consume_queue // UNIT_SIZE) * UNIT_SIZE,
+        _QUEUES_MAX,
+        batch_directory=layout.batch_queues,
+        batch_file_size=-(-options.mapper_file_size_batch_consume_queue // BATCH_UNIT_SIZE) * BATCH_UNIT_SIZE,
+        is_batch=batch_topics.__contains__,
+    )
+
+
+def limit_offsets(layout: Layout, *, is_all: bool) -> int:
+    """Limit consumer offsets to the ends of their queues; return the number of changed ones.
+
+    Unless the log `is_all` that there was, offsets of queues that are not there become 0, and groups of the
+    broker itself begin again. Raises `StoreError` for a table that cannot be read, `OSError`.
+    """
+    found, _ = ends_of(layout)
+    ends = {**found[QUEUES], **found[BATCH_QUEUES]}
+
+    def end_of(topic: str, queue_id: str, offset: int) -> int:
+        return min(offset, ends.get(topic, {}).get(queue_id, offset if is_all else 0))
+
+    moved = 0
+    for name in ("consumerOffset.json", "lmqConsumerOffset.json"):
+        path = f"{layout.config}/{name}"
+        if not layout.disk.exists(path):
+            continue
+        table = _table(layout.disk, path)
+        offsets: dict[str, dict[Any, int]] = table.get("offsetTable") or {}
+        light: dict[str, int] = table.get("lmqOffsetTable") or {}
+        for key, queues in list(offsets.items()):
+            topic, _, group = key.partition("@")
+            if not is_all and group in REPEATED_GROUPS:
+                del offsets[key]
+                continue
+            before = dict(queues)
+            queues.update({each: end_of(topic, str(each), at) for each, at in before.items()})
+            moved += sum(queues[each] != at for each, at in before.items())
+        light.update({key: end_of(key.partition("@")[0], "0", at) for key, at in light.items()})
+        write(layout.disk, path, dumps(table, indent=True))
+    return moved
+
+
+def _table(disk: Disk, path: str) -> dict[str, Any]:
+    try:
+        table = loads(disk.read_bytes(path))
+    except JsonError as error:
+        raise StoreError(f"{path} cannot be read: {error}") from None
+    return table if isinstance(table, dict) else {}
 
 
 def _is_log(one: KeptFile) -> bool:

@@ -12,14 +12,15 @@ from mqgateway.gateway.cli.calling import Called
 
 
 class GroupWithLater(Called, click.Group):
-    """A group some of whose commands are in modules beside this one, named as the command is, or all in one
-    `module`. `subjects` are the headings below which its help lists commands; all below one otherwise."""
+    """A group some of whose commands are in modules beside this one, each in the `module` of this name, in
+    which {} is the command's. `subjects` are the headings below which its help lists commands; all below one
+    otherwise."""
 
     def __init__(
         self,
         *arguments: Any,
         later: Mapping[str, str],
-        module: str = "",
+        module: str = "{}",
         subjects: Mapping[str, Sequence[str]] | None = None,
         **named: Any,
     ) -> None:
@@ -35,7 +36,7 @@ class GroupWithLater(Called, click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """See `click.Group.get_command`."""
         if cmd_name in self._later and cmd_name not in self.commands:
-            module = import_module(f"mqgateway.gateway.cli.{self._module or cmd_name}")
+            module = import_module(f"mqgateway.gateway.cli.{self._module.format(cmd_name)}")
             self.add_command(getattr(module, cmd_name))
         return super().get_command(ctx, cmd_name)
 

@@ -79,7 +79,7 @@ LATER = {
     "send": "Send messages to TOPIC: the given BODIES, or the lines of a file or of standard input.",
     "store": "Check, rebuild, count, convert, back up and restore a store on disk.",
     "tail": "Print the newest messages of TOPIC.",
-    "tier": "Save the log of a broker to an object store, and check what is there.",
+    "tier": "Save the log of a broker to an object store, check what is there, and restore it.",
 }
 """Commands in modules of the same name, which are loaded when called, with their help texts."""
 

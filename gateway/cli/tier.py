@@ -1,4 +1,4 @@
-"""The commands `mqgateway tier save|status|check|read`, with output and errors as those of `store`.
+"""The commands `mqgateway tier save|status|check`, with output and errors as those of `store`.
 
 Exit codes: 0 done, and the tier is intact; 1 damage was found; 2 the command failed, ranges that were saved
 before count; 130 interrupted.
@@ -46,18 +46,21 @@ Examples:
   mqgateway tier check s3://bucket/mq --broker-name broker-a --indexes-only --json"""
 
 HOUR_MILLIS = 3_600_000
-READ = {"read": "Print messages of a queue from OFFSET on, one JSON object a line."}
-"""Commands in `tier_read`."""
+LATER = {
+    "read": "Print messages of a queue from OFFSET on, one JSON object a line.",
+    "restore": "Restore the store of a broker whose disk was lost, from its tier alone.",
+}
+"""Commands in `tier_read` and `tier_restore`."""
 
 
 @click.group(
     cls=GroupWithLater,
-    later=READ,
-    module="tier_read",
+    later=LATER,
+    module="tier_{}",
     epilog=examples("mqgateway tier status file:///mnt/archive"),
 )
 def tier() -> None:
-    """Save the log of a broker to an object store, and check what is there.
+    """Save the log of a broker to an object store, check what is there, and restore it.
 
     URL is file:///folder, s3://bucket/prefix, gs://bucket/prefix or az://container/prefix.
     """
@@ -98,7 +101,8 @@ def save(
     """Save the log of the store in DIR to a tier, from where the tier ends.
 
     The store is only read, and its broker may run: records are saved that its checkpoint says are on stable
-    storage. Topics of the broker itself, LMQ queues, and compacted topics are left out.
+    storage. Topics of the broker itself, LMQ queues, and compacted topics are left out. Tables that have
+    changed are saved too: topics, groups, offsets, users, settings.
 
     Run it again and again, more often than files of the log are deleted. If it is interrupted, the next run
     continues where the last whole range ended.
@@ -109,6 +113,7 @@ def save(
     from mqgateway.engine.tier.format.names import TierNames
     from mqgateway.engine.tier.local_log import batch_topics_in, classes_in, open_log
     from mqgateway.engine.tier.saving import TierWriter
+    from mqgateway.engine.tier.table_saving import TableSaver
     from mqgateway.engine.upkeep.layout import Layout
     from mqgateway.gateway.cli.settings import host_name
     from mqgateway.gateway.object_stores.opening import open_for_writing
@@ -130,7 +135,16 @@ def save(
             lambda done, total: advance("reading the log", done, total),
         )
         report = writer.save(local, collector, advance)
-    print_report(as_json, save_as_json(names, report), save_as_text(names, report))
+
+        def claimed() -> TierWriter:
+            if report.epoch < 0:
+                writer.claim(local)
+            return writer
+
+        has_tables = TableSaver(layout, names, SystemClock()).save(store, local.files.file_size, claimed)
+    lines = save_as_text(names, report)
+    lines += [f"the tables of {layout.root} were saved"] if has_tables else []
+    print_report(as_json, {**save_as_json(names, report), "tablesSaved": has_tables}, lines)
 
 
 @tier.command(epilog=EXAMPLES_STATUS)
@@ -202,6 +216,18 @@ def brokers_of(url: str, cluster: str | None, broker: str | None) -> tuple[Objec
         known = ", ".join(f"{names.broker} of {names.cluster}" for names in found) or "no broker"
         raise StoreError(f"{url} has no tier of such a broker; there is {known}")
     return store, chosen
+
+
+def broker_of(url: str, cluster: str | None, broker: str | None) -> tuple[ObjectStore, TierNames]:
+    """Return the store of a URL, and the chosen broker in it. Raises `StoreError` without one, or if there
+    are several."""
+    from mqgateway.engine.errors import StoreError
+
+    store, brokers = brokers_of(url, cluster, broker)
+    if len(brokers) > 1:
+        names = ", ".join(f"{each.broker} of {each.cluster}" for each in brokers)
+        raise StoreError(f"{url} has several brokers: choose one by --broker-name and --cluster ({names})")
+    return store, brokers[0]
 
 
 def save_as_text(names: TierNames, report: SaveReport) -> list[str]:

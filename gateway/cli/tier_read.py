@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mqgateway.gateway.cli.plain import body_fields, escaped_json
-from mqgateway.gateway.cli.tier import BROKER, CLUSTER, URL, brokers_of
+from mqgateway.gateway.cli.tier import BROKER, CLUSTER, URL, broker_of
 
 if TYPE_CHECKING:
     from mqgateway.engine.message import StoredMessage
@@ -49,15 +49,8 @@ def read(
     from mqgateway.gateway.cli.store import errors_reported
 
     with errors_reported(False):
-        store, brokers = brokers_of(url, cluster, broker_name)
-        if len(brokers) > 1:
-            names = ", ".join(f"{each.broker} of {each.cluster}" for each in brokers)
-            raise StoreError(
-                f"{url} has several brokers: choose one by --broker-name and --cluster ({names})"
-            )
-        tier = TierReading(
-            store, brokers[0], worker=InlineWorker(), clock=SystemClock(), cache_bytes=CACHE_BYTES
-        )
+        store, names = broker_of(url, cluster, broker_name)
+        tier = TierReading(store, names, worker=InlineWorker(), clock=SystemClock(), cache_bytes=CACHE_BYTES)
         tier.tick()
         if tier.directory is None:
             raise StoreError(tier.parts.fault)

@@ -20,7 +20,8 @@ OFFSET_MAX: Final = (1 << 63) - 1
 
 class TierEpoch(NamedTuple):
     """An epoch: its number, the log offset from which its ranges count, its writer's id (16 hexadecimal
-    digits), when it began (ms), and the store that it saves, for people.
+    digits), when it began (ms), and the store that it saves, for people. `restored` is True if that store is
+    made of the tier: the logs before are those of a broker that was lost.
     """
 
     epoch: int
@@ -28,6 +29,7 @@ class TierEpoch(NamedTuple):
     writer: str
     created: int
     store: str
+    restored: bool = False
 
     def encode(self) -> bytes:
         """Return the bytes of the object."""
@@ -55,4 +57,6 @@ def decode_epoch(data: bytes, name: str) -> TierEpoch:
             raise CorruptFile(name, 0, f"{value!r} is not a number from 0 to {most}")
     if not (isinstance(epoch.writer, str) and isinstance(epoch.store, str)):
         raise CorruptFile(name, 0, "writer and store are not text")
+    if type(epoch.restored) is not bool:
+        raise CorruptFile(name, 0, f"{epoch.restored!r} is neither true nor false")
     return epoch

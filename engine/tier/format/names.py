@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 _RANGE: Final = re.compile(r"(\d{10})/(\d{20})\.idx")
 _SEGMENT: Final = re.compile(r"(\d{10})/(\d{20})-(\d{1,5})-(\d{4,8})-([0-9a-f]{16})\.seg")
 _EXPIRED: Final = re.compile(r"(\d{10})/(\d{20})-(\d{4,8})-(\d{13})\.gone")
+_TABLES: Final = re.compile(r"(\d{10})/(\d{13})\.tables")
 _EPOCH: Final = re.compile(r"\d{10}")
 EPOCH_MAX: Final = 10**10 - 1
 
@@ -46,6 +47,7 @@ class TierNames:
         self.epochs = f"{self.root}/epochs/"
         self.ranges = f"{self.root}/ranges/"
         self.data = f"{self.root}/data/"
+        self.tables = f"{self.root}/tables/"
 
     def epoch(self, epoch: int) -> str:
         """Return the name of the object that begins an epoch."""
@@ -68,6 +70,10 @@ class TierNames:
         epoch, begin, days, number, writer = segment
         return f"{self.data}{epoch:010d}/{begin:020d}-{days}-{number:04d}-{writer}.seg"
 
+    def tables_at(self, epoch: int, time: int) -> str:
+        """Return the name of the tables that a writer of an epoch saved at a time in ms."""
+        return f"{self.tables}{epoch:010d}/{time:013d}.tables"
+
     def epoch_of(self, name: str) -> int | None:
         """Return the epoch that an object begins; None for other objects."""
         rest = name.removeprefix(self.epochs)
@@ -77,6 +83,12 @@ class TierNames:
         """Return epoch and begin of the range of an index; None for other objects."""
         rest = name.removeprefix(self.ranges)
         found = _RANGE.fullmatch(rest) if rest != name else None
+        return None if found is None else (int(found[1]), int(found[2]))
+
+    def tables_of(self, name: str) -> tuple[int, int] | None:
+        """Return epoch and time in ms of saved tables; None for other objects."""
+        rest = name.removeprefix(self.tables)
+        found = _TABLES.fullmatch(rest) if rest != name else None
         return None if found is None else (int(found[1]), int(found[2]))
 
     def expired_of(self, name: str) -> ExpiredName | None:
@@ -99,7 +111,10 @@ def names_in(name: str) -> TierNames | None:
     """Return the names of the broker to which an object belongs; None for objects of another kind."""
     parts = name.split("/")
     names = TierNames(unquote(parts[0]), unquote(parts[1])) if len(parts) > 1 else None
-    return names if names is not None and name.startswith((names.epochs, names.ranges, names.data)) else None
+    if names is None:
+        return None
+    kinds = names.epochs, names.ranges, names.data, names.tables
+    return names if name.startswith(kinds) else None
 
 
 def _escaped(name: str) -> str:

@@ -1,5 +1,7 @@
 """The log that is saved: up to the checkpoint, with the classes of its topics."""
 
+import hashlib
+
 import pytest
 
 from mqgateway.engine.errors import StoreError, StoreUnavailable
@@ -30,15 +32,30 @@ def test_running_log_ends_with_the_last_checkpoint() -> None:
     assert local_log(bench.disk).limit == bench.store.max_physical_offset
 
 
-def test_digests_are_those_of_flushed_bytes() -> None:
+def test_bytes_are_compared_where_they_are_known() -> None:
     bench = Bench()
     fill(bench, 20)
     bench.store.stop()
     local = local_log(bench.disk)
-    assert local.digest_of(0, 100) != local.digest_of(1, 100)
-    assert local.digest_of(local.limit - 10, 10) is not None
-    assert local.digest_of(local.limit - 10, 11) is None
-    assert local._replace(start=100).digest_of(99, 1) is None
+
+    def digest(position: int, size: int) -> bytes:
+        return hashlib.sha256(local.files.read(position, size)).digest()
+
+    assert local.matches(0, 100, digest(0, 100)) is True
+    assert local.matches(0, 100, digest(1, 100)) is False
+    assert local.matches(local.limit - 10, 10, digest(0, 10)) is False
+    assert local.matches(local.limit - 10, 11, digest(0, 11)) is None
+    assert local._replace(start=100).matches(99, 1, digest(99, 1)) is None
+
+
+def test_records_that_the_checkpoint_leaves_out_are_compared() -> None:
+    """As those at the end of a log that enter no queue."""
+    bench = Bench()
+    fill(bench, 20)
+    bench.store.stop()
+    local = local_log(bench.disk)
+    digest = hashlib.sha256(local.files.read(300, 50)).digest()
+    assert local._replace(limit=310).matches(300, 50, digest) is True
 
 
 def test_store_without_log_is_refused() -> None:

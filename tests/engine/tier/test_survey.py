@@ -6,7 +6,7 @@ from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.tier.format.epochs import TierEpoch
 from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.ranges import RangeKey
-from mqgateway.engine.tier.survey import brokers_in, read_header, survey
+from mqgateway.engine.tier.survey import brokers_in, read_header, survey, tables_in
 from tests.support.engine.store.stores import Bench
 from tests.support.engine.tier.memory_objects import MemoryObjects
 from tests.support.engine.tier.saving import NAMES, fill, save
@@ -39,6 +39,27 @@ def test_objects_under_other_names_are_rejected() -> None:
     objects.objects[NAMES.epoch(2)] = objects.objects[NAMES.epoch(1)]
     with pytest.raises(CorruptFile, match="the object begins epoch 1"):
         survey(objects, NAMES)
+
+
+def test_epoch_that_is_deleted_after_it_was_listed_is_left_out() -> None:
+    objects = MemoryObjects()
+    for number in (1, 2):
+        objects.objects[NAMES.epoch(number)] = TierEpoch(number, 0, "00" * 8, 1, "/store").encode()
+
+    def delete(call: int) -> None:
+        if call == 2:
+            del objects.objects[NAMES.epoch(1)]
+
+    objects.before = delete
+    assert list(survey(objects, NAMES).epochs) == [2]
+
+
+def test_tables_are_listed_by_epoch_and_time() -> None:
+    objects = MemoryObjects()
+    for key in ((2, 5), (1, 9), (10, 1)):
+        objects.objects[NAMES.tables_at(*key)] = b""
+    objects.objects[NAMES.tables + "notes"] = b"of people"
+    assert tables_in(objects, NAMES) == [(1, 9), (2, 5), (10, 1)]
 
 
 def test_brokers_are_found_by_their_objects() -> None:

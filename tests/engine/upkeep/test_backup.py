@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mqgateway.engine.disk import Disk
 from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.upkeep.backup import list_backups
@@ -110,6 +111,9 @@ def test_a_table_that_changes_meanwhile_is_read_again(place: Place, bench: Bench
                 self.times += 1
                 place.table("topics.json", '{"topicConfigTable":{}}' + " " * self.times)
             return data
+
+        def read_only(self) -> Disk:
+            return self
 
     report = place.back_up(Changing())
     assert (Path(report.folder) / "store" / "config" / "topics.json").read_text().endswith("  ")

@@ -1,5 +1,7 @@
 """The begin of an epoch: it is parsed as written, and every change of it is detected."""
 
+import hashlib
+
 import orjson
 import pytest
 
@@ -11,6 +13,15 @@ EPOCH = TierEpoch(3, 1 << 33, "00ff00ff00ff00ff", 1_700_000_000_000, "/store")
 
 def test_decode_inverts_encode() -> None:
     assert decode_epoch(EPOCH.encode(), "e") == EPOCH
+
+
+def test_objects_without_a_later_member_are_read() -> None:
+    members = {name: value for name, value in EPOCH._asdict().items() if name != "restored"}
+    text = orjson.dumps(members, option=orjson.OPT_SORT_KEYS)
+    digest = hashlib.sha256(text).hexdigest()
+    data = orjson.dumps({"version": 1, "sha256": digest, "epoch": members})
+    assert decode_epoch(data, "e") == EPOCH
+    assert decode_epoch(EPOCH._replace(restored=True).encode(), "e").restored
 
 
 @pytest.mark.parametrize("number", range(0, len(EPOCH.encode()), 5))
@@ -39,6 +50,7 @@ def test_later_version_is_named() -> None:
         EPOCH._replace(start=1 << 63),
         EPOCH._replace(created=True),
         EPOCH._replace(writer=5),  # type: ignore[arg-type]
+        EPOCH._replace(restored=1),  # type: ignore[arg-type]
     ],
 )
 def test_impossible_values_are_rejected(epoch: TierEpoch) -> None:

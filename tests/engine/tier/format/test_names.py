@@ -16,6 +16,9 @@ def test_names_are_those_of_the_format() -> None:
     assert NAMES.segment(SEGMENT) == (
         "DefaultCluster/broker-a/data/0000000003/00000000001073741824-30-0002-00ff00ff00ff00ff.seg"
     )
+    assert NAMES.tables_at(3, 1_764_000_000_000) == (
+        "DefaultCluster/broker-a/tables/0000000003/1764000000000.tables"
+    )
     assert NAMES.expired(EXPIRED) == (
         "DefaultCluster/broker-a/ranges/0000000003/00000000001073741824-0002-1764000000000.gone"
     )
@@ -27,6 +30,7 @@ def test_parsing_inverts_naming() -> None:
     assert NAMES.epoch_of(NAMES.epoch(7)) == 7
     assert NAMES.range_of(NAMES.range(3, 5)) == (3, 5)
     assert NAMES.segment_of(NAMES.segment(SEGMENT)) == SEGMENT
+    assert NAMES.tables_of(NAMES.tables_at(3, 17)) == (3, 17)
 
 
 @pytest.mark.parametrize(
@@ -42,6 +46,7 @@ def test_parsing_inverts_naming() -> None:
 def test_other_objects_have_no_parts(name: str) -> None:
     assert (NAMES.epoch_of(name), NAMES.range_of(name), NAMES.segment_of(name)) == (None, None, None)
     assert NAMES.expired_of(name) is None
+    assert NAMES.tables_of(name) is None
 
 
 def test_marks_are_no_ranges() -> None:
@@ -74,7 +79,7 @@ def test_any_name_is_one_part(name: str, escaped: str) -> None:
 
 def test_broker_is_known_by_the_name_of_any_object() -> None:
     names = TierNames("Ärger/1", ".b")
-    for name in (names.epoch(1), names.range(1, 2), names.segment(SEGMENT)):
+    for name in (names.epoch(1), names.range(1, 2), names.segment(SEGMENT), names.tables_at(1, 2)):
         found = names_in(name)
         assert found is not None
         assert (found.cluster, found.broker, found.root) == ("Ärger/1", ".b", names.root)

@@ -1,0 +1,448 @@
+"""Restore of a broker's store from its tier alone, after its disk was lost.
+
+    1. an epoch of the restore begins at the end of the tier: ranges of the lost broker count no more after it
+    2. `STORE.restoring` gets the files of the log, oldest first (`restored_log`), each synced when it is full
+    3. tables are written, queues and index rebuilt (`upkeep.rebuild`), consumer offsets limited
+    4. a range with the marker at the end of the log is saved, by which the next writer recognises this log
+    5. the directory is renamed
+
+A file in the directory says how far this has come. After a kill at any point the next restore into the same
+directory continues with the first file that is not durable, in the same epoch. If another writer has begun an
+epoch meanwhile, it fails: two brokers would write one tier. Nothing has the store's name before step 5.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final, NamedTuple
+
+from mqgateway.engine.disk import Disk, make_directories
+from mqgateway.engine.errors import StoreError, StoreUnavailable
+from mqgateway.engine.options import StoreOptions
+from mqgateway.engine.store.checkpoint import Checkpoint
+from mqgateway.engine.store.file_queue import FilePool, FileQueue
+from mqgateway.engine.tables.jsonfile import load_table, save_table
+from mqgateway.engine.tier.collect import Collector
+from mqgateway.engine.tier.directory import QueueHistory, SavedRange, TierDirectory
+from mqgateway.engine.tier.format.index import QueueKind, SavedQueue
+from mqgateway.engine.tier.format.names import TierNames
+from mqgateway.engine.tier.format.tables import TierTables
+from mqgateway.engine.tier.loading import GoneBlock, LoadedBlock, LoadedHead, load_head, load_run, run_of
+from mqgateway.engine.tier.local_log import open_log
+from mqgateway.engine.tier.object_store import ObjectStore
+from mqgateway.engine.tier.ranges import RangeKey
+from mqgateway.engine.tier.removal import segments_in
+from mqgateway.engine.tier.restored_log import LogChunk, RestoredLog
+from mqgateway.engine.tier.saving import TierWriter, WriterFenced
+from mqgateway.engine.tier.survey import Survey, read_header, survey
+from mqgateway.engine.tier.table_saving import newest_tables
+from mqgateway.engine.upkeep.backup import BATCH_QUEUES, LOG, QUEUES, store_time_at
+from mqgateway.engine.upkeep.findings import Progress
+from mqgateway.engine.upkeep.layout import Layout
+from mqgateway.engine.upkeep.manifest import write
+from mqgateway.engine.upkeep.rebuild import RebuildReport, rebuild_store
+from mqgateway.engine.upkeep.restore import RESTORING, limit_offsets, put_ends
+
+log = logging.getLogger(__name__)
+
+STATE: Final = "restoring"
+"""The file with the progress, until the store is complete."""
+LOCK: Final = "restoring.lock"
+LIVE_MILLIS: Final = 15 * 60_000
+"""Time for which a writer counts as alive after its last sign: writers save tables more often."""
+_REPEATED: Final = ("config/delayOffset.json", "config/consumerOrderInfo.json")
+"""Tables of progress in queues that the tier does not have."""
+_RUN_BLOCKS: Final = 16
+_SIZE_KEPT: Final = 1.15
+_RESERVE: Final = 64 << 20
+"""Space for the log and what is derived from it, relative to the segments, and in bytes."""
+
+
+class RestoreState(NamedTuple):
+    """Progress of a restore: the tier, the writer's id, epoch and begin in ms, the end of the log in the
+    tier, the bytes of a file of the log, and the position up to which its files are durable."""
+
+    tier: str
+    writer: str
+    epoch: int
+    created: int
+    end: int
+    file_size: int
+    durable: int
+
+
+@dataclass
+class TierRestoreReport:
+    """Result of a restore: log offsets, and times in ms.
+
+    `last_time` is the store time of the last message that was saved. `left_out` records were never saved:
+    those of the broker itself, of LMQ queues and of compacted topics. `expired` blocks were left out.
+    `damaged` names what could not be read, `gaps` are parts of the log that were lost before they were saved.
+    `tables_made` is when the tables were saved, 0 without any. `moved_back` is the number of consumer offsets
+    that exceeded their queues.
+    """
+
+    root: str
+    tier: str
+    epoch: int = -1
+    log_start: int = 0
+    log_end: int = 0
+    last_time: int = 0
+    records: int = 0
+    record_bytes: int = 0
+    left_out: int = 0
+    expired: int = 0
+    tables_made: int = 0
+    moved_back: int = 0
+    damaged: list[str] = field(default_factory=list)
+    gaps: list[tuple[int, int]] = field(default_factory=list)
+    rebuilt: RebuildReport | None = None
+
+
+class _Restore:
+    """One restore in progress."""
+
+    def __init__(
+        self,
+        disk: Disk,
+        store: ObjectStore,
+        names: TierNames,
+        options: StoreOptions,
+        writer: str,
+        now: int,
+        progress: Progress,
+    ) -> None:
+        self._disk = disk
+        self._store = store
+        self._names = names
+        self._writer_id = writer
+        self._now = now
+        self._progress = progress
+        self._target = options.store_path_root_dir
+        self._aside = f"{self._target}{RESTORING}"
+        self._options = replace(options, store_path_root_dir=self._aside, store_path_commit_log="")
+        self._tables: TierTables | None = None
+        self.report = TierRestoreReport(self._target, names.root)
+
+    def run(self, *, takes_over: bool) -> TierRestoreReport:
+        """Restore."""
+        disk = self._disk
+        make_directories(disk, self._aside)
+        try:
+            lock = disk.lock(f"{self._aside}/{LOCK}")
+        except BlockingIOError:
+            raise StoreUnavailable(f"another restore is writing {self._aside}") from None
+        try:
+            found = survey(self._store, self._names)
+            self._tables = newest_tables(self._store, self._names)
+            state = self._resumed(found) or self._begun(found, takes_over)
+            writer = TierWriter(self._store, self._names, state.writer, state.created)
+            writer.begin_at(state.epoch, state.end, self._target)
+            writer.check_epoch()
+            self._restore(state, writer)
+        finally:
+            lock.close()
+        return self.report
+
+    def _resumed(self, found: Survey) -> RestoreState | None:
+        """Return the state of an earlier restore that can be continued; None without one."""
+        noted = load_table(self._disk, f"{self._aside}/{STATE}")
+        if noted is None or set(noted) != set(RestoreState._fields):
+            return None
+        state = RestoreState(**noted)
+        newest = max(found.epochs, default=0)
+        own = found.epochs.get(state.epoch)
+        is_own = own is None or own.writer == state.writer
+        return state if state.tier == self._names.root and newest <= state.epoch and is_own else None
+
+    def _begun(self, found: Survey, takes_over: bool) -> RestoreState:
+        """Begin with an empty directory. Raises `StoreError` without a range, and `StoreUnavailable` if
+        another writer may be alive."""
+        if not found.ranges:
+            raise StoreError(f"nothing is saved of {self._names.broker} of {self._names.cluster}")
+        newest = read_header(self._store, self._names, found.ranges[-1])
+        if not takes_over:
+            self._refuse_live(found, newest.last_time)
+        self._clear(LOCK)
+        tables = self._tables
+        size = tables.log_file_size if tables is not None and tables.log_file_size > 1 else 0
+        state = RestoreState(
+            self._names.root,
+            self._writer_id,
+            max(found.epochs) + 1,
+            self._now,
+            newest.end,
+            size or self._options.mapped_file_size_commit_log,
+            0,
+        )
+        self._save(state)
+        return state
+
+    def _refuse_live(self, found: Survey, last_time: int) -> None:
+        """Raise `StoreUnavailable` if a writer has given a sign of life."""
+        tables = 0 if self._tables is None else self._tables.made
+        signs = [last_time, tables, *(epoch.created for epoch in found.epochs.values())]
+        age = self._now - max(signs)
+        if age < LIVE_MILLIS:
+            raise StoreUnavailable(
+                f"a broker wrote to {self._names.root} {max(age, 0) // 1000} s ago, and may be running: stop "
+                f"it and wait until {LIVE_MILLIS // 60_000} min have passed, or take over if you know that "
+                "it is gone"
+            )
+
+    def _clear(self, *kept: str) -> None:
+        """Remove what is in the directory but for the `kept` names."""
+        disk = self._disk
+        for name in disk.listdir(self._aside):
+            path = f"{self._aside}/{name}"
+            if name not in kept and disk.is_dir(path):
+                disk.rmtree(path)
+            elif name not in kept:
+                disk.unlink(path)
+
+    def _save(self, state: RestoreState) -> None:
+        save_table(self._disk, f"{self._aside}/{STATE}", state._asdict())
+
+    def _restore(self, state: RestoreState, writer: TierWriter) -> None:
+        """Make the store under its temporary name, then rename it."""
+        disk, report, options = self._disk, self.report, self._options
+        report.epoch = state.epoch
+        options.mapped_file_size_commit_log = state.file_size
+        tables = self._tables
+        for name, value in [] if tables is None else _shapes_of(tables):
+            setattr(options, name, value)
+        found = survey(self._store, self._names)
+        directory = TierDirectory(self._names).updated(self._store)
+        ranges = [each for begin, each in sorted(directory.ranges.items()) if begin < state.end]
+        self._need_space(found, state)
+        self._note_damage(found, directory, state)
+        marker = self._write_log(state, ranges, directory)
+        self._clear(LOG, STATE, LOCK)
+        for name in ("config", QUEUES):
+            make_directories(disk, f"{self._aside}/{name}")
+        self._write_tables()
+        self._make_queue_folders(directory, ranges)
+        report.rebuilt = rebuilt = rebuild_store(disk, options, discard=True, progress=self._progress)
+        if rebuilt.findings.errors:
+            raise StoreError(f"the restored log cannot be read: {rebuilt.findings.kept[0]}")
+        layout = Layout(disk, options)
+        report.log_start, report.log_end = rebuilt.log_start, rebuilt.log_end
+        if tables is not None and report.log_start:
+            put_ends(layout, tables.ends)
+        report.moved_back = limit_offsets(layout, is_all=False)
+        self._write_checkpoint(layout, marker)
+        self._save_marker(layout, state, writer)
+        for name in ("config", LOG, "."):
+            disk.sync_dir(f"{self._aside}/{name}")
+        self._finish()
+
+    def _need_space(self, found: Survey, state: RestoreState) -> None:
+        """Raise `StoreUnavailable` if the disk has not the space for the rest of the log."""
+        ends = (*(key.begin for key in found.ranges[1:]), state.end)
+        left = {key for key, end in zip(found.ranges, ends, strict=True) if end > state.durable}
+        needed = 0
+        for segment, size in segments_in(self._store, self._names):
+            key = RangeKey(segment.epoch, segment.begin)
+            if key in left and segment.number not in found.expired_in(key):
+                needed += size
+        needed = int(needed * _SIZE_KEPT) + _RESERVE
+        free = self._disk.usage(self._aside)[1]
+        if free < needed:
+            raise StoreUnavailable(f"{needed} bytes are needed for {self._target}, {free} are free")
+
+    def _note_damage(self, found: Survey, directory: TierDirectory, state: RestoreState) -> None:
+        """Report ranges whose index is damaged, and parts of the log that were never saved."""
+        end = -1
+        for key in found.ranges:
+            if key.begin >= state.end:
+                break
+            saved = directory.ranges.get(key.begin)
+            if saved is None:
+                self.report.damaged.append(f"{self._names.range(*key)}: the index cannot be read")
+                end = -1
+                continue
+            if 0 <= end < key.begin:
+                self.report.gaps.append((end, key.begin))
+            end = saved.header.end
+            self.report.left_out += saved.header.left_out
+            self.report.last_time = max(self.report.last_time, saved.header.last_time)
+
+    # The log.
+
+    def _write_log(self, state: RestoreState, ranges: list[SavedRange], directory: TierDirectory) -> int:
+        """Write the files of the log; return the position of the marker at its end."""
+        disk = self._disk
+        make_directories(disk, f"{self._aside}/{LOG}")
+        files = FileQueue(FilePool(disk), f"{self._aside}/{LOG}", state.file_size)
+        time = ranges[0].header.first_time if ranges else 0
+        made = RestoredLog(files, lambda end: self._save(state._replace(durable=end)), time or state.created)
+        made.resume(state.durable)
+        total = sum(saved.header.record_bytes for saved in ranges)
+        done = 0
+        for saved in ranges:
+            self._progress("reading the tier", done, total)
+            done += saved.header.record_bytes
+            if not saved.header.records:
+                continue
+            loaded = load_head(self._store, saved)
+            is_durable = files.start_of(loaded.head.pages[0][0]) < state.durable
+            made.add(self._chunks(loaded, directory, is_durable=is_durable))
+        self._progress("reading the tier", total, total)
+        return made.end(state.end, state.writer, state.created)
+
+    def _chunks(
+        self, loaded: LoadedHead, directory: TierDirectory, *, is_durable: bool
+    ) -> Iterator[LogChunk]:
+        """Yield the records of a range that are restored. They are only counted if they are durable."""
+        report, key = self.report, loaded.range.key
+        expired = directory.expired_in(key)
+        for queue in loaded.head.queues:
+            history = directory.history(queue.topic, queue.queue_id)
+            number = 0
+            while number < len(queue.blocks):
+                if queue.blocks[number].segment in expired or not _is_in(history, queue, number, key.begin):
+                    report.expired += 1
+                    number += 1
+                    continue
+                run = run_of(queue, number, _RUN_BLOCKS)
+                number = run[-1] + 1
+                for each in run:
+                    report.records += queue.units_place(each)[1] // queue.kind.unit_size
+                    report.record_bytes += queue.blocks[each].raw_size
+                if is_durable:
+                    continue
+                for block in load_run(self._store, self._names, loaded, queue, run):
+                    if isinstance(block, GoneBlock):
+                        report.damaged.append(block.reason)
+                    else:
+                        yield from _chunks_of(block)
+
+    # What is beside the log.
+
+    def _write_tables(self) -> None:
+        """Write the tables, except those of progress in queues that are not restored."""
+        if self._tables is None:
+            return
+        self.report.tables_made = self._tables.made
+        for path, data in self._tables.files.items():
+            if path not in _REPEATED:
+                write(self._disk, f"{self._aside}/{path}", data)
+
+    def _make_queue_folders(self, directory: TierDirectory, ranges: list[SavedRange]) -> None:
+        """Make the folders of topics that the table of topics may lack, by which a rebuild knows them.
+
+        A large table is written later than its journal, and a topic may be younger than the tables.
+        """
+        disk, tables = self._disk, self._tables
+        for kind, topics in {} if tables is None else tables.ends.items():
+            for topic in topics:
+                make_directories(disk, f"{self._aside}/{kind}/{topic}")
+        made = 0 if tables is None else tables.made
+        for saved in ranges:
+            if saved.header.last_time < made or not saved.header.records:
+                continue
+            for queue in load_head(self._store, saved).head.queues:
+                history = directory.history(queue.topic, queue.queue_id)
+                if history is not None and history[len(history) - 1].last_time >= made:
+                    kind = BATCH_QUEUES if queue.kind is QueueKind.BATCHES else QUEUES
+                    make_directories(disk, f"{self._aside}/{kind}/{queue.topic}")
+
+    def _write_checkpoint(self, layout: Layout, marker: int) -> None:
+        """Note that all is on stable storage, up to the marker."""
+        files = FileQueue(layout.log_pool, layout.commit_log, self._options.mapped_file_size_commit_log)
+        files.starts = files.examine()
+        checkpoint = Checkpoint(self._disk, layout.checkpoint)
+        checkpoint.load()
+        time = store_time_at(files, marker)
+        checkpoint.physic_msg_timestamp = checkpoint.logics_msg_timestamp = time
+        checkpoint.index_msg_timestamp = min(time, self.report.last_time)
+        checkpoint.logics_physical_offset = marker
+        checkpoint.save().sync()
+        checkpoint.close()
+
+    def _save_marker(self, layout: Layout, state: RestoreState, writer: TierWriter) -> None:
+        """Save the range with the marker. Raises `WriterFenced` if another writer has begun meanwhile."""
+        local = open_log(layout)
+        collector = Collector(local.files, (), lambda _: None, lambda *_: None)
+        try:
+            writer.save_range(collector.collect(state.end, local.limit), local)
+        except WriterFenced as error:
+            raise WriterFenced(
+                f"{error}. Another broker or restore uses the tier: stop it, and run the restore again"
+            ) from None
+
+    def _finish(self) -> None:
+        """Rename the store, and remove what shows the progress."""
+        disk = self._disk
+        if disk.is_dir(self._target):
+            disk.rmtree(self._target)
+        disk.rename(self._aside, self._target)
+        disk.sync_dir(self._target.rpartition("/")[0] or "/")
+        for name in (STATE, f"{STATE}.bak", LOCK):
+            if disk.exists(f"{self._target}/{name}"):
+                disk.unlink(f"{self._target}/{name}")
+        disk.sync_dir(self._target)
+
+
+def _shapes_of(tables: TierTables) -> list[tuple[str, int]]:
+    """Return the settings of lengths of files that the lost store had."""
+    shapes = tables.shapes
+    found = (
+        ("mapped_file_size_consume_queue", shapes.queue_file),
+        ("mapper_file_size_batch_consume_queue", shapes.batch_queue_file),
+        ("max_hash_slot_num", shapes.index_slots),
+        ("max_index_num", shapes.index_entries),
+    )
+    return [(name, value) for name, value in found if value > 1]
+
+
+def _is_in(history: QueueHistory | None, queue: SavedQueue, number: int, begin: int) -> bool:
+    """Return True if readers have a block of the range that begins at `begin`: nothing after it has expired,
+    and its topic was not made again since."""
+    if history is None:
+        return False
+    first = history[0]
+    blocks = queue.blocks
+    end = blocks[number + 1].first_offset if number + 1 < len(blocks) else queue.end_offset
+    return begin > first.begin or (begin == first.begin and end > first.first_offset)
+
+
+def _chunks_of(block: LoadedBlock) -> Iterator[LogChunk]:
+    """Yield the records of a block; those that adjoin in the log are one chunk."""
+    begin = end = at = first = 0
+    for number in range(len(block)):
+        position, size, _ = block.unit(number)
+        if position != end:
+            if at > first:
+                yield begin, block.records[first:at]
+            begin, first = position, at
+        end = position + size
+        at += size
+    yield begin, block.records[first:at]
+
+
+def restore_tier(
+    disk: Disk,
+    store: ObjectStore,
+    names: TierNames,
+    options: StoreOptions,
+    *,
+    writer: str,
+    now: int,
+    takes_over: bool = False,
+    progress: Progress = lambda *_: None,
+) -> TierRestoreReport:
+    """Restore the store of `options` from a broker's tier; see the module docstring.
+
+    Its directory must be missing or empty. `writer` is an id of 16 hexadecimal digits that no other writer
+    has, `now` a time in ms. Without `takes_over` it is refused while another writer may be alive.
+    Raises `StoreUnavailable`, `StoreError` for a tier without ranges or of other files, `WriterFenced` if
+    another writer begins meanwhile, `ObjectStoreError`, `OSError`. What was written then is continued with
+    later.
+    """
+    root = options.store_path_root_dir
+    if disk.listdir(root):
+        raise StoreUnavailable(f"{root} is not empty: a store is restored to a folder of its own")
+    return _Restore(disk, store, names, options, writer, now, progress).run(takes_over=takes_over)
