@@ -140,8 +140,9 @@ def main(arguments: list[str]) -> int:
     print("\n".join(f"{digest}  {name}" for name, digest in made.items()))
     if given.with_dependencies:
         wheel = next(given.folder.glob("mqgateway-*.whl"))
-        download = ["download", "-q", "--disable-pip-version-check", "--only-binary", ":all:"]
-        subprocess.run([sys.executable, "-m", "pip", *download, "-d", given.folder, wheel], check=True)
+        # Not `pip download`: crcmod is published as source only, so its wheel is built.
+        wheels = ["wheel", "-q", "--disable-pip-version-check", "--prefer-binary"]
+        subprocess.run([sys.executable, "-m", "pip", *wheels, "-w", given.folder, wheel], check=True)
     if given.check:
         with tempfile.TemporaryDirectory() as folder:
             for compiled in forms:
