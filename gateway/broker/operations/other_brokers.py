@@ -38,10 +38,12 @@ class OtherBrokerOperations:
         self._gate.enter(permit, Use.QUERY)
         return self._broker.cluster.broker_directory.settings(address)
 
-    def topics(self, permit: Permit, address: str) -> Deferred[TopicConfigAndMappingSerializeWrapper]:
-        """Return the topics of a broker, with their figures if it is not RocketMQ's."""
+    def topics(
+        self, permit: Permit, address: str, *, has_figures: bool
+    ) -> Deferred[TopicConfigAndMappingSerializeWrapper]:
+        """Return the topics of a broker, with their figures if `has_figures` and it is not RocketMQ's."""
         self._gate.enter(permit, Use.QUERY)
-        return self._broker.cluster.broker_directory.topics(address, has_figures=True)
+        return self._broker.cluster.broker_directory.topics(address, has_figures=has_figures)
 
     def group_lags(self, permit: Permit, address: str) -> Deferred[dict[str, int | None]]:
         """Return the lag of each consumer group of a broker in messages, by name; None if the broker returns

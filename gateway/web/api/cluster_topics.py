@@ -101,7 +101,7 @@ def _kind(operations: Operations, group: BrokerGroup, config: TopicConfig) -> st
 async def _table(
     console: Console, permit: Permit, group: BrokerGroup, *, has_figures: bool
 ) -> Mapping[str, KnownTopic]:
-    """Return the topics of a broker by name; this broker's have figures only if `has_figures`."""
+    """Return the topics of a broker by name, with their figures if `has_figures`."""
     topics, breathe = console.operations.topics, console.turns()
     if group.is_own:
         own = {}
@@ -114,7 +114,7 @@ async def _table(
         return own
 
     async def read() -> dict[str, KnownTopic]:
-        body = await console.operations.other_brokers.topics(permit, group.address)
+        body = await console.operations.other_brokers.topics(permit, group.address, has_figures=has_figures)
         others, figures = {}, body.topic_figures or {}
         for number, (name, value) in enumerate(body.topic_config_table.items()):
             if not number % ROWS_A_LOOK:
@@ -123,7 +123,8 @@ async def _table(
             others[name] = KnownTopic(config, figures.get(name))
         return others
 
-    known: Mapping[str, KnownTopic] = await console.tables.get(("topics", group.address), read, FAILURES)
+    kind = "topics with figures" if has_figures else "topics"
+    known: Mapping[str, KnownTopic] = await console.tables.get((kind, group.address), read, FAILURES)
     return known
 
 

@@ -91,7 +91,7 @@ def test_tables_and_figures_of_topics_and_groups_are_read() -> None:
     made = operations(asked)
     permit, other = made.gate.admit(Principal(FakePeer("10.0.0.1:1"), None), Use.QUERY), made.other_brokers
     questions: list[tuple[Body, Callable[[], Deferred[Any]], object]] = [
-        (topics, lambda: other.topics(permit, "h:1"), topics),
+        (topics, lambda: other.topics(permit, "h:1", has_figures=True), topics),
         (groups, lambda: other.group_lags(permit, "h:1"), {"G": 3, "H": None}),
         (stats, lambda: other.topic_stats(permit, "h:1", "T"), stats),
         (progress, lambda: other.consume_stats(permit, "h:1", "G"), progress),

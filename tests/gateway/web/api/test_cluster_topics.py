@@ -79,7 +79,7 @@ def test_broker_without_figures_of_all_topics_is_named_in_a_list_by_messages(
 ) -> None:
     table = {name: TopicConfig(name, 1, 1).to_json() for name in ("Both", "There")}
     answer = TopicConfigAndMappingSerializeWrapper(table)
-    monkeypatch.setattr(OtherBrokerOperations, "topics", lambda *_: succeed(answer))
+    monkeypatch.setattr(OtherBrokerOperations, "topics", lambda *_, **__: succeed(answer))
     page = browser.get("/cluster/topics?sort=messages&descending=true")
     assert [row["topic"] for row in page["rows"]] == ["Both", "There", "Here"]
     assert page["unsorted"] == ["broker-b", "broker-c"]
