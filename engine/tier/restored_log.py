@@ -28,6 +28,7 @@ from mqgateway.engine.store.record import (
     store_timestamp,
     topic_field,
 )
+from mqgateway.engine.tier.loading import LoadedBlock
 
 FILLER_TOPIC: Final = "rmq_sys_RESTORED"
 FILLER_MAX: Final = 1 << 20
@@ -204,3 +205,17 @@ def _of_other_length(position: int, size: int) -> StoreError:
         f"the records at {position} of the log do not fit into files of {size} bytes: the lost broker's log "
         "had files of another length. Set mappedFileSizeCommitLog to that length in the file of --config"
     )
+
+
+def chunks_of(block: LoadedBlock) -> Iterator[LogChunk]:
+    """Yield the records of a block; those that adjoin in the log are one chunk."""
+    begin = end = at = first = 0
+    for number in range(len(block)):
+        position, size, _ = block.unit(number)
+        if position != end:
+            if at > first:
+                yield begin, block.records[first:at]
+            begin, first = position, at
+        end = position + size
+        at += size
+    yield begin, block.records[first:at]

@@ -25,16 +25,17 @@ from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.tier.collect import Collector
-from mqgateway.engine.tier.directory import QueueHistory, SavedRange, TierDirectory
-from mqgateway.engine.tier.format.index import QueueKind, SavedQueue
+from mqgateway.engine.tier.directory import SavedRange, TierDirectory
+from mqgateway.engine.tier.format.index import QueueKind
 from mqgateway.engine.tier.format.names import TierNames
 from mqgateway.engine.tier.format.tables import TierTables
-from mqgateway.engine.tier.loading import GoneBlock, LoadedBlock, LoadedHead, load_head, load_run, run_of
+from mqgateway.engine.tier.holes import Holes, is_readable
+from mqgateway.engine.tier.loading import GoneBlock, LoadedHead, load_head, load_run, run_of
 from mqgateway.engine.tier.local_log import open_log
 from mqgateway.engine.tier.object_store import ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey
 from mqgateway.engine.tier.removal import segments_in
-from mqgateway.engine.tier.restored_log import LogChunk, RestoredLog
+from mqgateway.engine.tier.restored_log import LogChunk, RestoredLog, chunks_of
 from mqgateway.engine.tier.saving import TierWriter, WriterFenced
 from mqgateway.engine.tier.survey import Survey, read_header, survey
 from mqgateway.engine.tier.table_saving import newest_tables
@@ -78,7 +79,8 @@ class TierRestoreReport:
     """Result of a restore: log offsets, and times in ms.
 
     `last_time` is the store time of the last message that was saved. `left_out` records were never saved:
-    those of the broker itself, of LMQ queues and of compacted topics. `expired` blocks were left out.
+    those of the broker itself, of LMQ queues and of compacted topics. `expired` blocks were left out, and
+    `before_holes` those that are lost, or whose queues lack later messages.
     `damaged` names what could not be read, `gaps` are parts of the log that were lost before they were saved.
     `tables_made` is when the tables were saved, 0 without any. `moved_back` is the number of consumer offsets
     that exceeded their queues.
@@ -94,6 +96,7 @@ class TierRestoreReport:
     record_bytes: int = 0
     left_out: int = 0
     expired: int = 0
+    before_holes: int = 0
     tables_made: int = 0
     moved_back: int = 0
     damaged: list[str] = field(default_factory=list)
@@ -124,6 +127,7 @@ class _Restore:
         self._aside = f"{self._target}{RESTORING}"
         self._options = replace(options, store_path_root_dir=self._aside, store_path_commit_log="")
         self._tables: TierTables | None = None
+        self._holes = Holes(store, names)
         self.report = TierRestoreReport(self._target, names.root)
 
     def run(self, *, takes_over: bool) -> TierRestoreReport:
@@ -218,7 +222,7 @@ class _Restore:
         ranges = [each for begin, each in sorted(directory.ranges.items()) if begin < state.end]
         self._need_space(found, state)
         self._note_damage(found, directory, state)
-        marker = self._write_log(state, ranges, directory)
+        marker = self._write_whole_log(state, ranges, directory)
         self._clear(LOG, STATE, LOCK)
         for name in ("config", QUEUES):
             make_directories(disk, f"{self._aside}/{name}")
@@ -271,6 +275,23 @@ class _Restore:
 
     # The log.
 
+    def _write_whole_log(
+        self, state: RestoreState, ranges: list[SavedRange], directory: TierDirectory
+    ) -> int:
+        """Write the log, and again from its begin if blocks turn out to be damaged; see `_write_log`."""
+        report, holes = self.report, self._holes
+        while True:
+            holes.find(ranges, directory)
+            known = len(holes.reasons)
+            report.records = report.record_bytes = report.expired = report.before_holes = 0
+            marker = self._write_log(state, ranges, directory)
+            if len(holes.reasons) == known:
+                report.damaged += holes.reasons
+                return marker
+            state = state._replace(durable=0)
+            self._save(state)
+            self._clear(STATE, LOCK)
+
     def _write_log(self, state: RestoreState, ranges: list[SavedRange], directory: TierDirectory) -> int:
         """Write the files of the log; return the position of the marker at its end."""
         disk = self._disk
@@ -281,11 +302,9 @@ class _Restore:
         made.resume(state.durable)
         total = sum(saved.header.record_bytes for saved in ranges)
         done = 0
-        for saved in ranges:
+        for saved in (each for each in ranges if each.header.records):
             self._progress("reading the tier", done, total)
             done += saved.header.record_bytes
-            if not saved.header.records:
-                continue
             loaded = load_head(self._store, saved)
             is_durable = files.start_of(loaded.head.pages[0][0]) < state.durable
             made.add(self._chunks(loaded, directory, is_durable=is_durable))
@@ -302,8 +321,13 @@ class _Restore:
             history = directory.history(queue.topic, queue.queue_id)
             number = 0
             while number < len(queue.blocks):
-                if queue.blocks[number].segment in expired or not _is_in(history, queue, number, key.begin):
+                is_there = is_readable(history, queue, number, key.begin)
+                if queue.blocks[number].segment in expired or not is_there:
                     report.expired += 1
+                    number += 1
+                    continue
+                if self._holes.is_before(queue, number):
+                    report.before_holes += 1
                     number += 1
                     continue
                 run = run_of(queue, number, _RUN_BLOCKS)
@@ -313,11 +337,12 @@ class _Restore:
                     report.record_bytes += queue.blocks[each].raw_size
                 if is_durable:
                     continue
-                for block in load_run(self._store, self._names, loaded, queue, run):
+                blocks = load_run(self._store, self._names, loaded, queue, run)
+                for each, block in zip(run, blocks, strict=True):
                     if isinstance(block, GoneBlock):
-                        report.damaged.append(block.reason)
+                        self._holes.lose(queue, each, block.reason)
                     else:
-                        yield from _chunks_of(block)
+                        yield from chunks_of(block)
 
     # What is beside the log.
 
@@ -396,31 +421,6 @@ def _shapes_of(tables: TierTables) -> list[tuple[str, int]]:
         ("max_index_num", shapes.index_entries),
     )
     return [(name, value) for name, value in found if value > 1]
-
-
-def _is_in(history: QueueHistory | None, queue: SavedQueue, number: int, begin: int) -> bool:
-    """Return True if readers have a block of the range that begins at `begin`: nothing after it has expired,
-    and its topic was not made again since."""
-    if history is None:
-        return False
-    first = history[0]
-    blocks = queue.blocks
-    end = blocks[number + 1].first_offset if number + 1 < len(blocks) else queue.end_offset
-    return begin > first.begin or (begin == first.begin and end > first.first_offset)
-
-
-def _chunks_of(block: LoadedBlock) -> Iterator[LogChunk]:
-    """Yield the records of a block; those that adjoin in the log are one chunk."""
-    begin = end = at = first = 0
-    for number in range(len(block)):
-        position, size, _ = block.unit(number)
-        if position != end:
-            if at > first:
-                yield begin, block.records[first:at]
-            begin, first = position, at
-        end = position + size
-        at += size
-    yield begin, block.records[first:at]
 
 
 def restore_tier(

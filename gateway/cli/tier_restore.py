@@ -120,6 +120,11 @@ def restored_as_text(report: TierRestoreReport, check: CheckReport | None) -> li
         )
     if report.expired:
         lines.append(f"not restored: {report.expired:,} blocks of messages that have expired")
+    if report.before_holes:
+        lines.append(
+            f"not restored: {report.before_holes:,} blocks that are lost, or whose queues lack later "
+            "messages; a broker with this tier reads the latter from there"
+        )
     lines += [f"not restored: the log from {begin} to {end}, never saved" for begin, end in report.gaps]
     if report.tables_made:
         lines.append(f"topics, groups, offsets and settings are those of {in_time(report.tables_made)}")
@@ -149,6 +154,7 @@ def restored_as_json(report: TierRestoreReport, check: CheckReport | None) -> di
         "queues": rebuilt.queues if rebuilt is not None else 0,
         "notSaved": report.left_out,
         "expiredBlocks": report.expired,
+        "blocksBeforeHoles": report.before_holes,
         "gaps": report.gaps,
         "tablesTimestamp": report.tables_made or None,
         "movedBack": report.moved_back,

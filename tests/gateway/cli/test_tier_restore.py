@@ -98,12 +98,31 @@ def test_one_of_several_brokers_is_to_be_chosen(place: Place, url: str) -> None:
     assert restored(url, place, "--broker-name", "broker-b")["tier"] == "DefaultCluster/broker-b"
 
 
-def test_missing_segment_is_exit_code_1(place: Place, url: str, tmp_path: Path) -> None:
-    next((tmp_path / "tier").rglob("*.seg")).unlink()
+@pytest.mark.parametrize("number", range(3))
+def test_missing_segment_is_exit_code_1(place: Place, url: str, tmp_path: Path, number: int) -> None:
+    """Queues begin after it."""
+    segments = sorted((tmp_path / "tier").rglob("*.seg"))
+    assert len(segments) == 3
+    segments[number].unlink()
     done = run("restore", url, place.restored, "--take-over")
     assert done.exit_code == 1
-    assert "error  " in done.stdout
-    assert "does not exist" in done.stdout
+    [error] = [line for line in done.stdout.splitlines() if line.startswith("error  ")]
+    assert error.endswith(f"{segments[number].name} does not exist")
+    assert done.stdout.splitlines()[-1] == "sound"
+    assert "blocks that are lost, or whose queues lack later messages" in done.stdout
+
+
+def test_damaged_block_between_others_is_exit_code_1(place: Place, url: str, tmp_path: Path) -> None:
+    damaged = sorted((tmp_path / "tier").rglob("*.seg"))[1]
+    content = bytearray(damaged.read_bytes())
+    content[-3] ^= 1
+    damaged.write_bytes(content)
+    done = run("restore", url, place.restored, "--take-over")
+    assert done.exit_code == 1
+    assert damaged.name in done.stdout
+    assert done.stdout.splitlines()[-1] == "sound"
+    left = place.bodies(place.restored)
+    assert left == place.bodies(place.root)[-len(left) :]
 
 
 def test_all_that_is_missing_is_named() -> None:
