@@ -261,7 +261,7 @@ def first_kept(queue: SavedQueue, expired: Container[int]) -> int:
     blocks = queue.blocks
     for number in range(len(blocks) - 1, -1, -1):
         if blocks[number].segment in expired:
-            return blocks[number + 1].first_offset if number + 1 < len(blocks) else queue.end_offset
+            return queue.block_end(number)
     return queue.first_offset
 
 

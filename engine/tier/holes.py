@@ -63,7 +63,7 @@ class Holes:
     def _note(self, queue: SavedQueue, number: int, ends: dict[tuple[str, int], int]) -> None:
         """Note where a block begins, and what is missing before it; `ends` has the offsets seen so far."""
         place = queue.topic, queue.queue_id
-        begin, end = queue.blocks[number].first_offset, end_of(queue, number)
+        begin, end = queue.blocks[number].first_offset, queue.block_end(number)
         if _place_of(queue, number) in self._lost:
             self._begins[place] = end
         elif begin != ends.get(place, begin):
@@ -72,17 +72,11 @@ class Holes:
 
     def is_before(self, queue: SavedQueue, number: int) -> bool:
         """Return True if a block is in a hole, or has one after it."""
-        return end_of(queue, number) <= self._begins.get((queue.topic, queue.queue_id), 0)
+        return queue.block_end(number) <= self._begins.get((queue.topic, queue.queue_id), 0)
 
 
 def _place_of(queue: SavedQueue, number: int) -> tuple[str, int, int]:
     return queue.topic, queue.queue_id, queue.blocks[number].first_offset
-
-
-def end_of(queue: SavedQueue, number: int) -> int:
-    """Return the queue offset after the last message of a block."""
-    blocks = queue.blocks
-    return blocks[number + 1].first_offset if number + 1 < len(blocks) else queue.end_offset
 
 
 def is_readable(history: QueueHistory | None, queue: SavedQueue, number: int, begin: int) -> bool:
@@ -91,4 +85,4 @@ def is_readable(history: QueueHistory | None, queue: SavedQueue, number: int, be
     if history is None:
         return False
     first = history[0]
-    return begin > first.begin or (begin == first.begin and end_of(queue, number) > first.first_offset)
+    return begin > first.begin or (begin == first.begin and queue.block_end(number) > first.first_offset)

@@ -69,10 +69,9 @@ class LoadedBlock:
     __slots__ = ("_bases", "_starts", "_units", "end_offset", "first_offset", "kind", "records")
 
     def __init__(self, queue: SavedQueue, number: int, units: bytes, records: bytes) -> None:
-        blocks = queue.blocks
         self.kind = queue.kind
-        self.first_offset = blocks[number].first_offset
-        self.end_offset = blocks[number + 1].first_offset if number + 1 < len(blocks) else queue.end_offset
+        self.first_offset = queue.blocks[number].first_offset
+        self.end_offset = queue.block_end(number)
         self.records = records
         self._units = units
         step = queue.kind.unit_size

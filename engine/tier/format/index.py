@@ -177,6 +177,11 @@ class SavedQueue(NamedTuple):
         end = blocks[block + 1].first_unit if block + 1 < len(blocks) else self.units
         return self.units_at + first * size, (end - first) * size
 
+    def block_end(self, block: int) -> int:
+        """Return the queue offset after the last message of a block."""
+        blocks = self.blocks
+        return blocks[block + 1].first_offset if block + 1 < len(blocks) else self.end_offset
+
 
 class RangeHead(NamedTuple):
     """Content of the head of an index. `pages` are the first log offset and the CRC-32C of each page of

@@ -8,7 +8,7 @@ import pytest
 
 from mqgateway.engine.tier.directory import TierDirectory
 from mqgateway.engine.tier.format.index import SavedQueue
-from mqgateway.engine.tier.holes import Holes, end_of
+from mqgateway.engine.tier.holes import Holes
 from mqgateway.engine.tier.loading import load_head
 from tests.support.engine.tier.restoring import LostStore
 from tests.support.engine.tier.saving import NAMES
@@ -71,7 +71,7 @@ def test_object_that_is_gone_is_a_hole(world: World) -> None:
 
 def test_range_that_is_missing_is_a_hole(world: World) -> None:
     blocks = world.blocks()
-    assert [end_of(*one) for one in blocks[:-1]] == [
+    assert [queue.block_end(number) for queue, number in blocks[:-1]] == [
         queue.blocks[number].first_offset for queue, number in blocks[1:]
     ]
     directory = TierDirectory(NAMES).updated(world.lost.objects)
