@@ -177,9 +177,8 @@ def fill(visitor: Visitor) -> None:
     ]
     for number in range(12):
         body = json.dumps({"order": number, "amount": 10 * number})
-        wanted.append(
-            ("POST", "/topics/Orders/messages", {"body": body, "tags": "paid", "keys": f"o{number}"})
-        )
+        message = {"body": body, "tags": "paid", "keys": f"o{number}", "queueId": number % 4}
+        wanted.append(("POST", "/topics/Orders/messages", message))
     for number in range(2):
         dead = {"body": f"bad order {number}", "properties": {"RETRY_TOPIC": "Orders"}}
         wanted.append(("POST", "/topics/%25DLQ%25Billing/messages", dead))

@@ -39,12 +39,12 @@ class Consumer:
 
 
 def pop_something(consumer: Consumer) -> None:
-    """Five messages of Orders are out; of two lite topics of Chat one is."""
+    """Three messages of Orders are out, those of queue 0; of two lite topics of Chat one is."""
     pop = PopMessageRequestHeader(
         consumer_group="Billing",
         topic="Orders",
         queue_id=0,
-        max_msg_nums=5,
+        max_msg_nums=3,
         invisible_time=600_000,
         poll_time=0,
         init_mode=0,
