@@ -104,6 +104,7 @@ HOT_MODULES = [
     "mqgateway/gateway/broker/static_topics/messages.py",
     "mqgateway/gateway/broker/stats.py",
     "mqgateway/gateway/broker/translated.py",
+    "mqgateway/gateway/broker/waking.py",
     "mqgateway/gateway/client/answers.py",
     "mqgateway/gateway/client/asking.py",
     "mqgateway/gateway/client/batches.py",

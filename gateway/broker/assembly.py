@@ -52,6 +52,7 @@ from mqgateway.gateway.broker.replication.streams import EpochStream, PlainStrea
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.stats import BrokerStats
 from mqgateway.gateway.broker.tables import Tables
+from mqgateway.gateway.broker.waking import wake
 from mqgateway.gateway.remoting.client import RemotingClient
 from mqgateway.gateway.runtime.loop import Clockwork, Reactor
 
@@ -87,7 +88,7 @@ def build_broker(
     )
     ledger = _ledger_log(environment, removals)
     store = _store(
-        environment, role, tables.topics, lambda arrivals: _wake(broker, arrivals), ledger, removals
+        environment, role, tables.topics, lambda arrivals: wake(broker, arrivals), ledger, removals
     )
     stats = BrokerStats(options, clock.millis(), tables.topics.is_system)
     cluster = ClusterState(environment, tables, role, client, clockwork)
@@ -152,15 +153,6 @@ def _replicas(
 def _may_answer(broker: Broker) -> bool:
     """Return True unless the broker is a replica of a controller that is not certainly the master."""
     return broker.controlled is None or broker.controlled.is_authorized()
-
-
-def _wake(broker: Broker, arrivals: list[Arrival]) -> None:
-    """Wake the requests that wait for these arrivals, and send them to slaves."""
-    broker.consume.arrived(arrivals)
-    broker.pop.arrived(arrivals)
-    broker.lite.arrived(arrivals)
-    if broker.replication is not None:
-        broker.replication.arrived()
 
 
 def _store(

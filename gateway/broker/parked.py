@@ -39,18 +39,21 @@ class ParkedRequest(Generic[P]):
 
 
 class ParkedRequests(Generic[P, R]):
-    """Table of parked requests, limited to `most` in all and `most_at_place` at one place."""
+    """Table of parked requests, limited to `most` in all and `most_at_place` at one place.
+
+    `total` is their number: a look at an attribute is all that a message may cost when nothing waits.
+    """
 
     def __init__(self, most: Callable[[], int], most_at_place: Callable[[], int]) -> None:
         self._most = most
         self._most_at_place = most_at_place
-        self._count = 0
+        self.total = 0
         self._places: dict[P, dict[R, None]] = {}
         self._slots: dict[int, dict[R, None]] = {}
         self._connections: dict[ClientConnection, dict[R, None]] = {}
 
     def __len__(self) -> int:
-        return self._count
+        return self.total
 
     def count(self, place: P) -> int:
         """Return the number of requests parked at a place."""
@@ -62,7 +65,7 @@ class ParkedRequests(Generic[P, R]):
 
     def hold(self, request: R) -> bool:
         """Park a request; return False if a limit is reached, and it must be answered at once."""
-        if self._count >= self._most():
+        if self.total >= self._most():
             return False
         for place in request.places:
             at_place = self._places.get(place)
@@ -92,7 +95,7 @@ class ParkedRequests(Generic[P, R]):
         return expired
 
     def _park(self, request: R) -> None:
-        self._count += 1
+        self.total += 1
         for place in request.places:
             self._places.setdefault(place, {})[request] = None
         self._slots.setdefault(request.deadline // SLOT_MILLIS, {})[request] = None
@@ -109,7 +112,7 @@ class ParkedRequests(Generic[P, R]):
             self._take_out(request)
 
     def _take_out(self, request: R) -> None:
-        self._count -= 1
+        self.total -= 1
         del self._connections[request.connection][request]
         for place in request.places:
             at_place = self._places[place]

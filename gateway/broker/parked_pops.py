@@ -69,8 +69,6 @@ class ParkedPops(ParkedRequests[OrderKey, ParkedPop]):
 
     def arrived(self, arrivals: Iterable[Arrival]) -> None:
         """Wake the requests that these messages may match."""
-        if not self._count:
-            return
         for arrival in arrivals:
             if arrival.topic in self._groups:
                 for group in list(self._groups[arrival.topic]):

@@ -90,10 +90,11 @@ def dispatchers(
 
 def end_of_read(broker: Broker, dispatch: Callable[[], None]) -> Callable[[], None]:
     """Return the function to call after each read: it stores what requests left, and makes all readable."""
-    settle = broker.pop.gathered.settle
+    gathered = broker.pop.gathered
 
     def settle_and_dispatch() -> None:
-        settle()
+        if gathered.points:  # most reads have no acknowledgement: it is not worth a call
+            gathered.settle()
         dispatch()
 
     return settle_and_dispatch

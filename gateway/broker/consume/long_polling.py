@@ -180,8 +180,6 @@ class HeldPulls(ParkedRequests[Queue, HeldPull]):
     def arrived(self, arrivals: Iterable[Arrival]) -> list[HeldPull]:
         """Take out the pulls that these messages wake."""
         queues = self._places
-        if not queues:
-            return []
         news: dict[Queue, _News] = {}
         for arrival in arrivals:
             key = (arrival.topic, arrival.queue_id)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from mqgateway.engine.cold_reads import ColdReads
 from mqgateway.engine.slow_consumers import SlowConsumers
-from mqgateway.engine.store.message_store import Arrival, MessageStore
+from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.tables.broadcasts import BroadcastOffsets
 from mqgateway.gateway.broker.consume.long_polling import HeldPulls, resume_all
 from mqgateway.gateway.broker.environment import BrokerEnvironment
@@ -21,10 +19,6 @@ class ConsumeState:
         self.cold_reads = ColdReads(options, environment.store_options, clock)
         self.slow_consumers = SlowConsumers(options)
         self.broadcasts = BroadcastOffsets(options, clock)
-
-    def arrived(self, arrivals: Sequence[Arrival]) -> None:
-        """Answer the pulls that wait for these messages."""
-        resume_all(self.held_pulls.arrived(arrivals))
 
     def topic_deleted(self, topic: str) -> None:
         """Answer the pulls that wait for messages of a deleted topic."""

@@ -87,8 +87,6 @@ class LiteState:
 
     def arrived(self, arrivals: Iterable[Arrival]) -> None:
         """Notify clients of messages in the lite topics they subscribe to."""
-        if not self.subscriptions:
-            return
         for arrival in arrivals:
             if arrival.topic.startswith(LITE_PREFIX):
                 self.events.offer(arrival.topic)

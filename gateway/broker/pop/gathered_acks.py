@@ -36,7 +36,7 @@ class _Point:
 
 
 class GatheredAcks:
-    """Acknowledgements noted within a turn.
+    """Acknowledgements noted within a turn, in `points`.
 
     `store` stores acknowledgements of one checkpoint. `is_turn` returns True if `settle` will be called
     before answers are written.
@@ -44,15 +44,15 @@ class GatheredAcks:
 
     def __init__(self, store: Store, is_turn: Callable[[], bool]) -> None:
         self._store = store
-        self._points: dict[Place, _Point] = {}
+        self.points: dict[Place, _Point] = {}
         self.is_turn = is_turn
 
     def add(self, point: PointKey, offset: int, queue_id: int, revive_time: int) -> Deferred[PutResult]:
         """Note a consumed message; return a Deferred of the result of its storage."""
         place = point, queue_id, revive_time
-        gathered = self._points.get(place)
+        gathered = self.points.get(place)
         if gathered is None:
-            gathered = self._points[place] = _Point()
+            gathered = self.points[place] = _Point()
         waiting: Deferred[PutResult] = Deferred()
         gathered.offsets.append(offset)
         gathered.waiting.append(waiting)
@@ -60,9 +60,7 @@ class GatheredAcks:
 
     def settle(self) -> None:
         """Store the noted acknowledgements, and resolve their Deferreds."""
-        if not self._points:
-            return
-        points, self._points = self._points, {}
+        points, self.points = self.points, {}
         for (point, queue_id, revive_time), gathered in points.items():
             acks = Ack.of_all(point, gathered.offsets, is_batch=len(gathered.offsets) > 1)
             try:

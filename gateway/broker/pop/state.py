@@ -17,7 +17,7 @@ from mqgateway.engine.pop import Ack, CheckPoint, OrderKey, Orders, PointKey
 from mqgateway.engine.pop.foreign import ForeignMessages
 from mqgateway.engine.pop.pop_log import PopLog
 from mqgateway.engine.steps import Steps, run
-from mqgateway.engine.store.message_store import Arrival, MessageStore, PutResult, PutStatus
+from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
 from mqgateway.engine.tables.offsets import UNKNOWN
 from mqgateway.engine.timers.timers import Timers
 from mqgateway.gateway.broker.environment import BrokerEnvironment
@@ -161,11 +161,6 @@ class PopState:
         """Expire parked requests whose deadline is `elapsed` (ms) or before; an alternative to `tick`."""
         self.parked.due(elapsed)
         self.parked_notifications.due(elapsed)
-
-    def arrived(self, arrivals: Sequence[Arrival]) -> None:
-        """Wake the requests that wait for these messages."""
-        self.parked.arrived(arrivals)
-        self.parked_notifications.arrived(arrivals)
 
     def sent_elsewhere(self, group: str, topic: str, queue_id: int) -> None:
         """Reset the in-flight count and wake a parked request, after a reset of the group's offset."""

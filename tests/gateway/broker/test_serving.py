@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mqgateway.engine.options import RemotingOptions
+from mqgateway.engine.pop import PointKey
 from mqgateway.gateway.access.plain.keeper import AclRulesKeeper
 from mqgateway.gateway.access.settings import AccessSettings
 from mqgateway.gateway.broker.requests import NOT_ON_FAST_PORT, REQUESTS, UNSUPPORTED
@@ -68,6 +69,10 @@ def test_version_4_accounts_add_their_requests() -> None:
 def test_acknowledgements_are_stored_before_the_dispatch() -> None:
     made = MemoryBroker()
     notes: list[str] = []
-    made.broker.pop.gathered.settle = lambda: notes.append("settled")  # type: ignore[method-assign]
-    end_of_read(made.broker, lambda: notes.append("dispatched"))()
-    assert notes == ["settled", "dispatched"]
+    gathered = made.broker.pop.gathered
+    gathered.settle = lambda: notes.append("settled")  # type: ignore[method-assign]
+    end = end_of_read(made.broker, lambda: notes.append("dispatched"))
+    end()
+    gathered.add(PointKey("T", "G", 0, 0, 1000, "broker-a"), 0, 0, 60_000)
+    end()
+    assert notes == ["dispatched", "settled", "dispatched"]
