@@ -14,6 +14,7 @@ from tests.house.source import ROOT
 from tests.support.durations import (
     LIMIT,
     SLOW_FOLDERS,
+    TOGETHER,
     Times,
     above,
     is_slow,
@@ -64,11 +65,18 @@ def test_slow_folders_are_there() -> None:
 
 
 def test_function_is_slow_by_its_slowest_parameter() -> None:
-    measured = {f"{ONE}[a]": LIMIT + 1, f"{ONE}[b]": LIMIT + 2.04, f"{TWO}[x[1]]": LIMIT}
-    assert above(measured) == {ONE: LIMIT + 2.0}
+    measured = {f"{ONE}[a]": 1.0, f"{ONE}[b]": LIMIT + 2.04, f"{TWO}[x[1]]": LIMIT}
+    assert above(measured) == {ONE: LIMIT + 3.0}
     assert name_of(f"{TWO}[x[1]]") == TWO
     assert is_slow(f"{ONE}[c]", {ONE}) and not is_slow(f"{ONE}_more", {ONE})
     assert is_slow(f"{SLOW_FOLDERS[0]}test_x.py::test_x", {})
+
+
+def test_function_is_slow_by_many_quick_parameters() -> None:
+    many = round(TOGETHER / LIMIT)
+    measured = {f"{ONE}[{number}]": LIMIT for number in range(many)}
+    assert above(measured) == {}
+    assert above(measured | {f"{ONE}[more]": 1.0, TWO: LIMIT}) == {ONE: TOGETHER + 1.0}
 
 
 def test_recording_replaces_what_ran_and_keeps_the_rest(tmp_path: Path) -> None:

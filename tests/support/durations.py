@@ -1,12 +1,12 @@
 """Slow tests, by folder and by measured time; the marker is never set by hand.
 
 A test takes the time from its first fixture to its last, less what its thread waited for a processor, so that
-other work of the machine changes little. `durations.json` has every test above the limit. It is written, on a
+other work of the machine changes little. `durations.json` has every function above a limit. It is written, on a
 machine that does nothing else, by
 
     pytest --record-durations --hypothesis-profile quick tests
 
-Stage one of the test command passes `--log-durations`, which keeps the tests above the limit of its last two
+Stage one of the test command passes `--log-durations`, which keeps the functions above a limit of its last two
 runs in a file of this work tree. A house test compares it with the marks. There a test that starts processes
 counts by their processor time: how long those wait for a processor is not known, and other stages run beside.
 """
@@ -26,6 +26,8 @@ import pytest
 
 LIMIT = 2.0
 """Seconds that a test of stage one may take."""
+TOGETHER = 10.0
+"""Seconds that the tests of one function, with all its parameters, may take there."""
 SLOW_FOLDERS = ("tests/bench/", "tests/fuzz/", "tests/sim/")
 """Load generators, hostile peers and simulated clusters: none is about one module, and all take minutes."""
 ROOT = Path(__file__).parents[2]
@@ -63,12 +65,13 @@ def is_slow(node: str, table: Collection[str]) -> bool:
 
 
 def above(measured: Mapping[str, float]) -> dict[str, float]:
-    """Return the longest time of each function with a time above the limit, by node ids."""
-    found: dict[str, float] = {}
+    """Return the functions that take too long, alone or together, by node ids; each with all its seconds."""
+    together: dict[str, float] = {}
     for node, seconds in measured.items():
-        if seconds > LIMIT:
-            found[name_of(node)] = max(round(seconds, 1), found.get(name_of(node), 0.0))
-    return found
+        together[name_of(node)] = together.get(name_of(node), 0.0) + seconds
+    slow = {name_of(node) for node, seconds in measured.items() if seconds > LIMIT}
+    slow |= {name for name, seconds in together.items() if seconds > TOGETHER}
+    return {name: round(together[name], 1) for name in sorted(slow)}
 
 
 def record(measured: Mapping[str, float], path: Path = TABLE) -> None:
