@@ -41,7 +41,7 @@ class Terminal:
         """Type these keys."""
         os.write(self._ours, text.encode())
 
-    def shows(self, text: str, seconds: float = 20.0) -> None:
+    def shows(self, text: str, seconds: float = 60.0) -> None:
         """Wait until this text is shown after the text of the last call. Raises `AssertionError`."""
         until = time.monotonic() + seconds
         while text not in self.shown:
