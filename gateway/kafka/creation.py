@@ -12,6 +12,7 @@ from zlib import crc32
 
 from twisted.internet.defer import Deferred
 
+from mqgateway.engine.message import KAFKA_TRANSACTIONS_TOPIC
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import (
     KAFKA_DELETED,
@@ -42,7 +43,6 @@ log = logging.getLogger(__name__)
 
 CLUSTER_METADATA: Final = "__cluster_metadata"
 """Topic of Kafka's controllers, which no client may make."""
-COORDINATOR_PARTITIONS: Final = 1
 COORDINATOR_CONFIGS: Final = {"cleanup.policy": "compact"}
 """Settings of a coordinator's topic, as Apache Kafka has them: the coordinator removes its records, not their
 age."""
@@ -127,6 +127,9 @@ class Creation:
         self._check_number(partitions)
         if topic.layout is None:
             return None
+        if topic.is_internal:
+            text = f"Topic '{topic.name}' keeps its partitions, which say where groups are coordinated."
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         before = [place.group for place in topic.layout.places]
         return topic.layout.extended(
             groups or self._spread(topic.name, partitions - topic.partitions, before)
@@ -135,11 +138,22 @@ class Creation:
     def _spread(self, name: str, partitions: int, before: Sequence[str]) -> list[str]:
         """Return the groups of partitions that are added, none for a broker without other groups.
 
-        Topics of coordinators are in the first group, whose master coordinates.
+        Topics of coordinators belong to the first group, whose master makes them.
         """
         peers = self._operations.peers
-        names = () if peers is None else peers.names[:1] if name in INTERNAL else peers.names
-        return spread(names, partitions, crc32(name.encode()) % len(names), before) if names else []
+        if peers is None:
+            return []
+        names = peers.names[:1] if name == KAFKA_TRANSACTIONS_TOPIC else peers.names
+        first = 0 if name in INTERNAL else crc32(name.encode()) % len(names)
+        return spread(names, partitions, first, before)
+
+    def coordinator_partitions(self, name: str) -> int:
+        """Return the number of partitions that a topic of coordinators is made with: one in each group.
+
+        The first group has all transactional ids.
+        """
+        peers = self._operations.peers
+        return 1 if peers is None or name == KAFKA_TRANSACTIONS_TOPIC else len(peers.names)
 
     def _check_number(self, partitions: int) -> None:
         most = self._operations.options.max_queues_per_topic
@@ -180,7 +194,7 @@ class Creation:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         partitions, configs = options.kafka_num_partitions, {}
         if name in INTERNAL:
-            partitions, configs = COORDINATOR_PARTITIONS, COORDINATOR_CONFIGS
+            partitions, configs = self.coordinator_partitions(name), COORDINATOR_CONFIGS
         try:
             permit = self.admit(call, name)
             self.check(name, partitions, configs)

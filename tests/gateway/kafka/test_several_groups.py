@@ -72,16 +72,16 @@ def send(cluster: KafkaCluster, at: str, topic: str, *values: bytes, partition: 
 
 
 def commit(cluster: KafkaCluster, at: str, topic: str, offset: int) -> int:
-    """Commit an offset of group `g` in partition 0; return the code."""
+    """Commit an offset of group `f` in partition 0; return the code."""
     wanted = OffsetCommitRequestTopic(topic, partitions=[OffsetCommitRequestPartition(0, offset)])
-    answer = cluster.client(at).ask(OffsetCommitRequest("g", topics=[wanted]), 8)
+    answer = cluster.client(at).ask(OffsetCommitRequest("f", topics=[wanted]), 8)
     return int(answer.topics[0].partitions[0].error_code)
 
 
 def committed(cluster: KafkaCluster, topic: str, at: str = "a") -> int:
-    """Return the offset of group `g` in partition 0."""
+    """Return the offset of group `f` in partition 0."""
     wanted = OffsetFetchRequestTopics(topic, partition_indexes=(0,))
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[wanted])])
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("f", topics=[wanted])])
     [group] = cluster.client(at).ask(request, 9).groups
     return int(group.topics[0].partitions[0].committed_offset)
 
@@ -99,14 +99,13 @@ def test_topic_belongs_to_one_group_whose_master_leads_it(cluster: KafkaCluster)
     in_a, in_b = cluster.make_topic("a"), cluster.make_topic("b")
     for at in cluster.names:
         assert cluster.leaders(at, in_a) == [1, 1] and cluster.leaders(at, in_b) == [1001, 1001]
-        shown = {topic.name for topic in cluster.metadata(at).topics}
-        assert {in_a, in_b} <= shown
+        assert set(cluster.shown(at)) == {in_a, in_b}
     assert in_b not in cluster.operations("a").topics and in_a not in cluster.operations("b").topics
 
 
 def test_topics_with_the_names_of_groups_are_not_shown(cluster: KafkaCluster) -> None:
     for at in cluster.names:
-        assert not cluster.metadata(at).topics
+        assert not cluster.shown(at)
         [result] = cluster.client(at).ask(CreateTopicsRequest([CreatableTopic("b", 1, -1)])).topics
         assert result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
 
@@ -144,13 +143,13 @@ def test_first_group_coordinates(cluster: KafkaCluster) -> None:
     topic = cluster.make_topic("b")
     for at in cluster.names:
         for kind in (0, 1):
-            request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["g"])
+            request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["f"])
             [found] = cluster.client(at).ask(request).coordinators
             assert (found.error_code, found.node_id) == (0, 1)
     assert commit(cluster, "b", topic, 3) == ErrorCode.NOT_COORDINATOR
     assert commit(cluster, "a", topic, 3) == 0
     assert committed(cluster, topic) == 3
-    assert [one.group_id for one in cluster.client("a").ask(ListGroupsRequest()).groups] == ["g"]
+    assert [one.group_id for one in cluster.client("a").ask(ListGroupsRequest()).groups] == ["f"]
     assert not cluster.client("b").ask(ListGroupsRequest()).groups
 
 
@@ -268,7 +267,7 @@ def test_change_that_the_other_group_does_not_answer_is_reported(cluster: KafkaC
 
 def test_settings_of_groups_are_changed_at_the_controller_only(cluster: KafkaCluster) -> None:
     config = AlterableConfig("consumer.session.timeout.ms", 0, "50000")
-    request = IncrementalAlterConfigsRequest([AlterConfigsResource(32, "g", [config])])
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(32, "f", [config])])
     [refused] = cluster.client("b").ask(request).responses
     [changed] = cluster.client("a").ask(request).responses
     assert (refused.error_code, changed.error_code) == (ErrorCode.NOT_CONTROLLER, 0)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
+from mqgateway.engine.message import java_hash
 from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.operations import Operations
@@ -156,6 +157,15 @@ class KafkaCluster:
         """Return what a group's master answers of topics; of all if none is named."""
         wanted = [MetadataRequestTopic(name=name) for name in topics] if topics else None
         return self.client(at).ask(MetadataRequest(topics=wanted, allow_auto_topic_creation=creates))
+
+    def shown(self, at: str) -> list[str]:
+        """Return the topics that a group's master shows, without those of coordinators."""
+        return [topic.name for topic in self.metadata(at).topics if not topic.is_internal]
+
+    def key_at(self, group: str, word: str = "key") -> str:
+        """Return a name of a consumer group that a broker group coordinates."""
+        names = (f"{word}{number}" for number in range(100))
+        return next(name for name in names if self.names[java_hash(name) % len(self.names)] == group)
 
     def leaders(self, at: str, topic: str) -> list[int]:
         """Return the leaders of a topic's partitions, as a group's master shows them."""
