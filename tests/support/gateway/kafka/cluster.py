@@ -83,6 +83,17 @@ class KafkaCluster:
         self._members[name].begin(BrokerRole.ASYNC_MASTER, 0)
         self.listen(name)
 
+    def extend(self, name: str) -> None:
+        """Append a group to the setting: start its master, and restart the others one after the other."""
+        self.names = (*self.names, name)
+        for other, member in self._members.items():
+            member.settings["kafka_cluster_groups"] = ",".join(self.names)
+            self.stop(other)
+            self.restart(other)
+            self.wait(5)
+        self.start(name)
+        self.wait(10)
+
     def stop(self, name: str) -> None:
         """Stop the master of a group."""
         self._servers.pop(name).stop()
