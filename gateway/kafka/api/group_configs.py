@@ -32,7 +32,7 @@ from mqgateway.gateway.kafka.rights import on_group
 GROUP_RESOURCE = 32
 STATIC_SOURCE, DEFAULT_SOURCE, GROUP_SOURCE = 4, 5, 8
 GROUP_SETTINGS = "groupSettings"
-GROUP, VALUES = "group", "values"
+GROUP, VALUES, REMOVED = "group", "values", "removed"
 TYPES = {BOOLEAN: 1, STRING: 2, INT: 3}
 
 
@@ -95,7 +95,8 @@ class GroupConfigs:
         self._put(permit, name, values)
         peers = self._operations.peers
         if peers is not None:
-            fields = {GROUP: name, VALUES: values}
+            kept = {key: value for key, value in values.items() if value is not None}
+            fields = {GROUP: name, VALUES: kept, REMOVED: [*(values.keys() - kept.keys())]}
             others = [peers.ask(group, GROUP_SETTINGS, fields) for group in peers.others]
             foreign.begun(together(others))
 
@@ -111,7 +112,10 @@ class GroupConfigs:
     def _received(self, fields: Mapping[str, Any]) -> Mapping[str, Any]:
         """Make a change of the controller's. Raises `ConfigError`, `OperationError`."""
         name = json_members.read(fields, GROUP, "")
-        values = json_members.read(fields, VALUES, dict[str, Any]())
+        values = dict.fromkeys(json_members.read(fields, REMOVED, list[Any]()))
+        values |= json_members.read(fields, VALUES, dict[str, Any]())
+        if not all(isinstance(value, str | None) for value in values.values()):
+            raise ConfigError(f"{VALUES} has others than texts: {values}")
         try:
             for key, value in values.items():
                 _check(key, value)
