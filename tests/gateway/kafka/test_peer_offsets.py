@@ -30,15 +30,15 @@ OLD, NEW = 3, 5
 
 
 class Producer:
-    """A transactional producer that commits offsets of consumer groups."""
+    """A transactional producer that commits offsets of consumer groups. `at` is the coordinator."""
 
-    def __init__(self, cluster: KafkaCluster, transactional_id: str = "t") -> None:
+    def __init__(self, cluster: KafkaCluster, transactional_id: str = "t", at: str = "") -> None:
         self._cluster = cluster
         self._id = transactional_id
-        found = coordinators(cluster, "b", [transactional_id], TRANSACTION_KEYS)
+        found = coordinators(cluster, at or "b", [transactional_id], TRANSACTION_KEYS)
         error, node = found[transactional_id]
         assert error == 0
-        self.at = NODES[node]
+        self.at = at or NODES[node]
         answer = cluster.client(self.at).ask(InitProducerIdRequest(transactional_id, TIMEOUT, -1, -1))
         assert answer.error_code == 0
         self.id, self.epoch = answer.producer_id, answer.producer_epoch

@@ -99,6 +99,12 @@ class KafkaCluster:
         self._servers.pop(name).stop()
         self._members[name].stop()
 
+    def kill(self, name: str) -> None:
+        """Kill the process of a group's master: it does nothing that a stop does."""
+        self._servers.pop(name)._schedule.stop()
+        self.world.net.ports.pop(KAFKA_PORT + self._offset(name))
+        self._members[name].kill()
+
     def listen(self, name: str) -> None:
         """Start Kafka's port of a group's master."""
         member = self._members[name]
