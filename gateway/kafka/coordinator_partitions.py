@@ -124,7 +124,7 @@ class CoordinatorTopics:
                 made.addErrback(_not_made, name).addBoth(self._ended, name)
 
     def _make(self, name: str) -> Deferred[None]:
-        creation, count = self._creation, self._creation.coordinator_partitions(name)
+        creation, count = self._creation, self._creation.coordinator_partitions()
         creation.check(name, count, COORDINATOR_CONFIGS)
         permit = self._operations.gate.internal(Use.ADMINISTER)
         return creation.create(permit, name, count, COORDINATOR_CONFIGS, creation.layout(name, count))

@@ -12,7 +12,6 @@ from zlib import crc32
 
 from twisted.internet.defer import Deferred
 
-from mqgateway.engine.message import KAFKA_TRANSACTIONS_TOPIC
 from mqgateway.engine.options import StoreOptions
 from mqgateway.engine.tables.attributes import (
     KAFKA_DELETED,
@@ -128,7 +127,7 @@ class Creation:
         if topic.layout is None:
             return None
         if topic.is_internal:
-            text = f"Topic '{topic.name}' keeps its partitions, which say where groups are coordinated."
+            text = f"Topic '{topic.name}' keeps its partitions, which say where keys are coordinated."
             raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         before = [place.group for place in topic.layout.places]
         return topic.layout.extended(
@@ -143,17 +142,13 @@ class Creation:
         peers = self._operations.peers
         if peers is None:
             return []
-        names = peers.names[:1] if name == KAFKA_TRANSACTIONS_TOPIC else peers.names
-        first = 0 if name in INTERNAL else crc32(name.encode()) % len(names)
-        return spread(names, partitions, first, before)
+        first = 0 if name in INTERNAL else crc32(name.encode()) % len(peers.names)
+        return spread(peers.names, partitions, first, before)
 
-    def coordinator_partitions(self, name: str) -> int:
-        """Return the number of partitions that a topic of coordinators is made with: one in each group.
-
-        The first group has all transactional ids.
-        """
+    def coordinator_partitions(self) -> int:
+        """Return the number of partitions that a topic of coordinators is made with: one in each group."""
         peers = self._operations.peers
-        return 1 if peers is None or name == KAFKA_TRANSACTIONS_TOPIC else len(peers.names)
+        return 1 if peers is None else len(peers.names)
 
     def _check_number(self, partitions: int) -> None:
         most = self._operations.options.max_queues_per_topic
@@ -194,7 +189,7 @@ class Creation:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         partitions, configs = options.kafka_num_partitions, {}
         if name in INTERNAL:
-            partitions, configs = self.coordinator_partitions(name), COORDINATOR_CONFIGS
+            partitions, configs = self.coordinator_partitions(), COORDINATOR_CONFIGS
         try:
             permit = self.admit(call, name)
             self.check(name, partitions, configs)

@@ -78,7 +78,9 @@ class KafkaService:
         self._transactions = transactions = TransactionCoordination(operations, everywhere, coordinator)
         self._shares = shares = ShareCoordination(operations, whole, coordinator)
         operations.coordinated.attach(
-            KafkaView(operations, coordinator, shares, transactions.coordinator, everywhere)
+            KafkaView(
+                operations, coordinator, shares, transactions.coordinator, transactions.hanging, everywhere
+            )
         )
         sharing = ShareRequests(shares.table, shares.settings, access, whole)
         requests = TransactionRequests(operations, transactions, access, everywhere)

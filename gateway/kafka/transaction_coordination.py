@@ -28,7 +28,9 @@ from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommi
 from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
 from mqgateway.gateway.kafka.coordinator_queue import coordinator_log, log_retention
 from mqgateway.gateway.kafka.ids import new_producer_id
+from mqgateway.gateway.kafka.open_transactions import OpenTransactions
 from mqgateway.gateway.kafka.peer_offsets import end_offsets, serve_offsets
+from mqgateway.gateway.kafka.stuck_transactions import HangingTransactions
 from mqgateway.gateway.kafka.topics import Topic, Topics
 from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from mqgateway.gateway.kafka.transactions.rules import EPOCH_BUMPS_SINCE, TxnRefused
@@ -136,7 +138,11 @@ class TransactionCoordination:
             run_steps=lambda steps: operations.runner.run("markers of Kafka transactions", steps),
         )
         self._coordinated = Coordinated(operations, self.coordinator, self.partitions.coordinates)
-        self.abandoned = AbandonedOffsets(operations, self.partitions, self.coordinator, groups.transactional)
+        transactions = OpenTransactions(operations, self.partitions, self.coordinator)
+        self.abandoned = AbandonedOffsets(operations.clock, transactions, groups.transactional)
+        self.hanging = HangingTransactions(
+            operations, self.partitions, self.coordinator, transactions, Topics(operations)
+        )
         self.tick()
 
     def tick(self) -> None:
@@ -148,6 +154,7 @@ class TransactionCoordination:
         self._has_groups = has_groups
         if has_groups:
             self.abandoned.tick()
+        self.hanging.tick()
 
     def offsets_partition(self, group_id: str) -> TopicPartition | None:
         """Return the partition that stands for the offsets of a group in transactions; None while the topic

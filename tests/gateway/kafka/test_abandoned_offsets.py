@@ -9,17 +9,16 @@ import pytest
 from twisted.internet.defer import Deferred, fail, succeed
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.errors import ConfigError
 from mqgateway.gateway.broker.operations import OperationError, Reason
-from mqgateway.gateway.kafka.abandoned_offsets import (
-    EPOCHS,
-    OPEN_TRANSACTIONS,
-    PERIOD_MILLIS,
-    PRODUCERS,
-    AbandonedOffsets,
-)
+from mqgateway.gateway.kafka.abandoned_offsets import PERIOD_MILLIS, AbandonedOffsets
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
+from mqgateway.gateway.kafka.open_transactions import (
+    EPOCHS,
+    OPEN_TRANSACTIONS,
+    PRODUCERS,
+    OpenTransactions,
+)
 from mqgateway.gateway.kafka.transactions.status import EPOCH_MAX, TxnState
 
 OPEN, ENDING, GONE = 1, 2, 3
@@ -80,8 +79,9 @@ class Scene:
         )
         self.partitions = SimpleNamespace(groups=list(groups) or None)
         operations: Any = SimpleNamespace(clock=self.clock, peers=self.peers)
-        given: Any = (self.partitions, self.coordinator, self.pending)
-        self.abandoned = AbandonedOffsets(operations, *given)
+        given: Any = (self.partitions, self.coordinator)
+        held: Any = self.pending
+        self.abandoned = AbandonedOffsets(self.clock, OpenTransactions(operations, *given), held)
         self.abandoned.begin()
 
     def tick(self, millis: int = PERIOD_MILLIS) -> None:
@@ -158,14 +158,3 @@ def test_nothing_is_checked_before_transactions_are_read_and_their_topic_is_know
         scene.coordinator.is_loaded = False
         scene.tick()
         assert not scene.peers.asked and not scene.pending.dropped
-
-
-def test_other_groups_are_answered_with_the_transactions_of_their_producers() -> None:
-    scene = Scene("")
-    serve = scene.peers.serves[OPEN_TRANSACTIONS]
-    assert serve({PRODUCERS: [OPEN, GONE]}) == {EPOCHS: {"1": 6}}
-    with pytest.raises(ConfigError):
-        serve({PRODUCERS: ["x"]})
-    scene.coordinator.is_loaded = False
-    with pytest.raises(OperationError):
-        serve({PRODUCERS: [OPEN]})
