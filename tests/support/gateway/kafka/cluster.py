@@ -18,6 +18,7 @@ from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
 )
 from mqgateway.gateway.kafka.codec.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from mqgateway.gateway.kafka.front_end import KAFKA
+from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from tests.support.gateway.broker.group import Group, Member
 from tests.support.gateway.kafka.client import KafkaClient
 
@@ -131,6 +132,11 @@ class KafkaCluster:
     def operations(self, name: str) -> Operations:
         """Return the operations of a group's master."""
         return self._members[name].service.operations
+
+    def transactions(self, name: str) -> TxnCoordinator:
+        """Return the coordinator of transactions of a group's master."""
+        coordinator: TxnCoordinator = self._servers[name]._service._transactions.coordinator
+        return coordinator
 
     def node(self, name: str) -> int:
         """Return the node id of a group's master."""
