@@ -8,6 +8,9 @@ from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, java_hash
 from mqgateway.engine.tables.attributes import KAFKA_PARTITIONS
 from mqgateway.engine.tables.partition_layout import PartitionLayout
 from mqgateway.gateway.broker.operations import Use
+from mqgateway.gateway.codec.bodies import ConsumeStats
+from mqgateway.gateway.codec.codes import RequestCode
+from mqgateway.gateway.codec.headers import GetConsumeStatsRequestHeader
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.consumer_group_heartbeat_request import (
     ConsumerGroupHeartbeatRequest,
@@ -20,6 +23,11 @@ from mqgateway.gateway.kafka.codec.messages.delete_groups_request import DeleteG
 from mqgateway.gateway.kafka.codec.messages.describe_groups_request import DescribeGroupsRequest
 from mqgateway.gateway.kafka.codec.messages.heartbeat_request import HeartbeatRequest
 from mqgateway.gateway.kafka.codec.messages.list_groups_request import ListGroupsRequest
+from mqgateway.gateway.kafka.codec.messages.offset_commit_request import (
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+)
 from mqgateway.gateway.kafka.codec.messages.offset_delete_request import OffsetDeleteRequest
 from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
 from mqgateway.gateway.kafka.creation import COORDINATOR_CONFIGS, new_topic
@@ -177,6 +185,31 @@ def test_stopped_group_takes_its_consumer_groups_with_it_and_no_others(cluster: 
     cluster.wait(10)
     assert coordinators(cluster, "b", KEYS) == by_hash()
     assert committed(cluster, "a", groups["a"], topic) == (0, 1)
+
+
+def test_tools_of_rocketmq_show_the_offsets_and_members_at_the_coordinator(cluster: KafkaCluster) -> None:
+    topic, group = cluster.make_spread("a", partitions=6), cluster.key_at("b")
+    client = cluster.client("b")
+    request = ConsumerGroupHeartbeatRequest(
+        group, "member", 0, rebalance_timeout_ms=1000, subscribed_topic_names=[topic], topic_partitions=[]
+    )
+    epoch = client.ask(request).member_epoch
+    commits = [OffsetCommitRequestPartition(number, 2) for number in (1, 2, 4)]
+    wanted = OffsetCommitRequest(
+        group, epoch, "member", topics=[OffsetCommitRequestTopic(topic, partitions=commits)]
+    )
+    answer = client.ask(wanted, 9)
+    assert {one.error_code for one in answer.topics[0].partitions} == {0}
+    shown = {}
+    for at in NAMES:
+        coordinated = cluster.operations(at).coordinated.group(group)
+        header = GetConsumeStatsRequestHeader(consumer_group=group)
+        answer = cluster.member(at).ask(RequestCode.GET_CONSUME_STATS, header)
+        assert answer is not None
+        stats = ConsumeStats.decode(answer.body).offset_table if answer.body else {}
+        offsets = {queue.queue_id: one.consumer_offset for queue, one in stats.items()}
+        shown[at] = coordinated is not None and len(coordinated.members), offsets
+    assert shown == {"a": (False, {}), "b": (1, {0: 2, 1: 2}), "c": (False, {})}
 
 
 # The topic
