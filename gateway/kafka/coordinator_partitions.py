@@ -109,6 +109,7 @@ class CoordinatorTopics:
         self._creation = creation
         self._next = 0
         self._making: set[str] = set()
+        self._problems: dict[str, str] = {}
 
     def tick(self) -> None:
         """Make topics that do not exist; tried again in a second."""
@@ -121,7 +122,7 @@ class CoordinatorTopics:
             if name not in self._making and self._topics.find(name) is None:
                 self._making.add(name)
                 made: Deferred[None] = maybeDeferred(self._make, name)
-                made.addErrback(_not_made, name).addBoth(self._ended, name)
+                made.addErrback(self._not_made, name).addBoth(self._ended, name)
 
     def _make(self, name: str) -> Deferred[None]:
         creation, count = self._creation, self._creation.coordinator_partitions()
@@ -132,10 +133,13 @@ class CoordinatorTopics:
     def _ended(self, _: None, name: str) -> None:
         self._making.discard(name)
 
-
-def _not_made(failure: Failure, name: str) -> None:
-    """Log why a topic is not made, or not in all groups, which is tried again."""
-    if not isinstance(failure.value, CreationRejected | OperationError):
-        log.error("topic %s: %s", name, failure.getTraceback())
-    else:
-        log.info("topic %s is not in all broker groups yet: %s", name, failure.getErrorMessage())
+    def _not_made(self, failure: Failure, name: str) -> None:
+        """Log once why a topic is not made, or not in all groups, which is tried again."""
+        problem = failure.getErrorMessage()
+        if self._problems.get(name) == problem:
+            return
+        self._problems[name] = problem
+        if isinstance(failure.value, CreationRejected | OperationError):
+            log.info("topic %s is not in all broker groups yet: %s", name, problem)
+        else:
+            log.error("topic %s: %s", name, failure.getTraceback())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, java_hash
@@ -246,8 +248,14 @@ def test_first_group_coordinates_all_of_a_cluster_that_was_set_up_before(has_lay
     assert not cluster.client("b").ask(ListGroupsRequest()).groups
 
 
-def test_coordinators_are_not_known_while_a_group_has_never_answered() -> None:
+def test_coordinators_are_not_known_while_a_group_has_never_answered(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
     cluster = KafkaCluster(NAMES, started=("a", "b"))
+    cluster.wait(5)
+    logged = [one for one in caplog.messages if f"{KAFKA_OFFSETS_TOPIC} is not in all broker groups" in one]
+    assert len(logged) == 1 and "kafkaClusterGroups" in logged[0]
     for at in ("a", "b"):
         assert set(coordinators(cluster, at, KEYS).values()) == {(NOT_AVAILABLE, -1)}
         assert commit(cluster, at, KEYS[0], "x", 1) == NOT_AVAILABLE
