@@ -189,6 +189,24 @@ def test_stopped_group_takes_its_consumer_groups_with_it_and_no_others(cluster: 
     assert committed(cluster, "a", groups["a"], topic) == (0, 1)
 
 
+@pytest.mark.parametrize("forgets", [False, True])
+def test_coordinator_restarts_while_the_first_group_is_down(cluster: KafkaCluster, forgets: bool) -> None:
+    """It knows the topic by its own part of it, also without what it has kept of the other groups."""
+    topic, group = cluster.make_topic("c"), cluster.key_at("b")
+    assert commit(cluster, "b", group, topic, 3) == 0
+    cluster.stop("a")
+    cluster.stop("b")
+    disk, folder = cluster.member("b").disk, "/store/config"
+    for name in disk.listdir(folder) if forgets else ():
+        if name.startswith("kafkaPeerTopics"):
+            disk.unlink(f"{folder}/{name}")
+    cluster.restart("b")
+    cluster.wait(20)
+    assert coordinators(cluster, "c", [group]) == coordinators(cluster, "b", [group]) == {group: (0, 1001)}
+    assert committed(cluster, "b", group, topic) == (0, 3)
+    assert commit(cluster, "b", group, topic, 4) == 0
+
+
 def test_tools_of_rocketmq_show_the_offsets_and_members_at_the_coordinator(cluster: KafkaCluster) -> None:
     topic, group = cluster.make_spread("a", partitions=6), cluster.key_at("b")
     client = cluster.client("b")
