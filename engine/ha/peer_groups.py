@@ -1,7 +1,7 @@
 """Groups of replicas that form one cluster for clients of a front end.
 
 The setting names the groups in an order that does not change: new ones are appended. The place of a group in
-it gives the group a block of node ids. The first group coordinates. Each group knows the others' nodes and
+it gives the group a block of node ids. Each group knows the others' nodes and
 topics from their masters; the last answers are kept while a group is down. A topic belongs to one group,
 whatever others have of the same name. Others may have partitions of it, under the same id, as its layout
 says (`engine/tables/partition_layout`): it belongs to the group of the first partition then. Times in ms of a
@@ -72,11 +72,6 @@ class PeerGroups:
         return self._restored
 
     @property
-    def is_first(self) -> bool:
-        """True if the own group coordinates."""
-        return self.names[0] == self.own
-
-    @property
     def is_complete(self) -> bool:
         """True if the topics of every other group are known. Each has some, its system's."""
         return all(peer.topics for peer in self._peers.values())
@@ -131,8 +126,13 @@ class PeerGroups:
         return foreign is not None and foreign.group == group and self._find(name) is None
 
     def view(self, group: str, now: int) -> NodesView:
-        """Return the nodes of another group; without a leader if its master is silent."""
-        peer = self._peers[group]
+        """Return the nodes of another group; without a leader if its master is silent.
+
+        A layout may have a group that is not in the setting here yet: it has no nodes.
+        """
+        peer = self._peers.get(group)
+        if peer is None:
+            return NO_VIEW
         return peer.view if now - peer.heard < LOST_MILLIS else peer.view._replace(leader=NO_NODE)
 
     def clash(self, group: str, own: NodesView) -> int | None:
@@ -173,7 +173,8 @@ class PeerGroups:
 
     def topic_of(self, group: str, topic: str) -> TopicConfig | None:
         """Return a topic as another group has it, None if it has none of the name."""
-        known = self._peers[group].topics.get(topic)
+        peer = self._peers.get(group)
+        known = None if peer is None else peer.topics.get(topic)
         return None if known is None else known.config
 
     def holders(self, topic: str) -> list[str]:

@@ -44,7 +44,7 @@ class KafkaOptions(Options):
     kafka_cluster_groups: str = option(
         "",
         "Names of the broker groups (brokerName) that form one Kafka cluster, separated by commas, the same "
-        "at all their brokers. The first one coordinates. New ones are appended; none is moved or removed. "
+        "at all their brokers. The first is the controller. New ones are appended; none is moved or removed. "
         "Empty: each group is a Kafka cluster of its own.",
         ours=True,
         effect=Effect.RESTART,

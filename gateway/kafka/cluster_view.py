@@ -2,8 +2,7 @@
 
 The master of a group leads all partitions that the group has; its members are the replicas. A slave knows
 them from its master. A broker refuses what only a leader does, with the leader's address. The master of the
-first group is the controller, and coordinates all consumer groups and transactions. `""` stands for this
-broker's group, as its name does.
+first group is the controller. `""` stands for this broker's group, as its name does.
 """
 
 from __future__ import annotations
@@ -133,7 +132,7 @@ class ClusterView:
         return None if node is None or node.id == own.id else _shown(node)
 
     def controller(self, call: KafkaCall) -> ClusterNode | None:
-        """Return the controller, which coordinates consumer groups and transactions; None for none."""
+        """Return the controller; None for none."""
         return self.leader(call, self._controlling)
 
     @property

@@ -3,7 +3,7 @@ that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
 from mqgateway.gateway.broker.operations import Operations, Use
@@ -33,13 +33,17 @@ class LoadedCoordinator(Protocol):
 class Coordinated:
     """Reads a coordinator's log at once and, what takes longer, at the next ticks.
 
-    A slave coordinates nothing, and reads the log once it is master.
+    A slave coordinates nothing, and reads the log once it is master. So does a broker whose group coordinates
+    no keys: `coordinates` returns whether it does.
     """
 
-    def __init__(self, operations: Operations, coordinator: LoadedCoordinator) -> None:
+    def __init__(
+        self, operations: Operations, coordinator: LoadedCoordinator, coordinates: Callable[[], bool]
+    ) -> None:
         self._gate = operations.gate
         self._clock = operations.clock
         self._coordinator = coordinator
+        self._coordinates = coordinates
         self._loading = coordinator.load()
         operations.gate.on_role_change(self._start_again)
 
@@ -53,7 +57,7 @@ class Coordinated:
         if self._coordinator.is_loaded:
             self._coordinator.tick()
             return
-        if not self._gate.allows(Use.COORDINATE):
+        if not self._gate.allows(Use.COORDINATE) or not self._coordinates():
             return
         end = self._clock.monotonic() + LOAD_SECONDS
         for has_to_wait in self._loading:

@@ -12,6 +12,7 @@ from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.settings import GroupSettings
+from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
 from mqgateway.gateway.kafka.coordinator_queue import coordinator_log, log_retention
 from mqgateway.gateway.kafka.group_settings import StoredSettings
 from mqgateway.gateway.kafka.group_topics import GroupTopics
@@ -37,6 +38,7 @@ class Coordination:
     """The coordinator of groups of one broker."""
 
     def __init__(self, operations: Operations, topics: Topics, records: RecordsLog | None = None) -> None:
+        self.partitions = CoordinatorPartitions(operations, topics.everywhere, KAFKA_OFFSETS_TOPIC)
         settings = StoredSettings(operations)
         self.coordinator = Coordinator(
             group_settings(operations.options),
@@ -53,7 +55,7 @@ class Coordination:
             consumer_settings=settings.consumer,
             share_settings=settings.share,
         )
-        self._coordinated = Coordinated(operations, self.coordinator)
+        self._coordinated = Coordinated(operations, self.coordinator, self.partitions.coordinates)
         self.tick()
 
     def tick(self) -> None:

@@ -10,6 +10,7 @@ from twisted.internet.defer import Deferred, maybeDeferred
 from mqgateway.engine.record_batches.batches import Batch
 from mqgateway.gateway.broker.operations import (
     Appended,
+    OperationError,
     Operations,
     ReadBatches,
     ReadPosition,
@@ -17,12 +18,14 @@ from mqgateway.gateway.broker.operations import (
     Use,
 )
 from mqgateway.gateway.kafka.coordinator_topic import CoordinatorTopic, NotReadable, Span
-from mqgateway.gateway.kafka.creation import COORDINATOR_CONFIGS, COORDINATOR_PARTITIONS, new_topic
+from mqgateway.gateway.kafka.creation import COORDINATOR_CONFIGS, new_topic
 from mqgateway.gateway.runtime.outcomes import then
 
 log = logging.getLogger(__name__)
 
 QUEUE = 0
+PARTITIONS = 1
+"""Partitions of the topic, if there is only this broker's group."""
 RELEASED_TOGETHER = 1000
 """Records that are released together, as each release writes a record to the log."""
 READ_BYTES = 512 * 1024
@@ -33,12 +36,15 @@ HOUR = 3600 * 1000
 def make_topic(operations: Operations, topic: str) -> None:
     """Make the topic of a coordinator, unless it is there. Raises `OperationError`.
 
-    It can be written to at once; name servers learn of it in their time.
+    It can be written to at once; name servers learn of it in their time. One of several broker groups is made
+    at the controller (`CoordinatorTopics`), for all of them.
     """
-    if operations.topics.get(topic) is None:
-        permit = operations.gate.internal(Use.ADMINISTER)
-        config = new_topic(topic, COORDINATOR_PARTITIONS, COORDINATOR_CONFIGS)
-        operations.administration.put_topic(permit, config)
+    if operations.topics.get(topic) is not None:
+        return
+    if operations.peers is not None:
+        raise OperationError(Reason.SERVICE_NOT_AVAILABLE, f"topic {topic} is not made yet")
+    permit = operations.gate.internal(Use.ADMINISTER)
+    operations.administration.put_topic(permit, new_topic(topic, PARTITIONS, COORDINATOR_CONFIGS))
 
 
 class CoordinatorQueue:

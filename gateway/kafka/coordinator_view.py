@@ -30,7 +30,7 @@ from mqgateway.gateway.kafka.group_names import kafka_group
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
 from mqgateway.gateway.kafka.share_groups.assignor import SIMPLE
 from mqgateway.gateway.kafka.share_groups.group import ShareGroup
-from mqgateway.gateway.kafka.stuck_transactions import hanging_transactions, is_late, terminate_command
+from mqgateway.gateway.kafka.stuck_transactions import HangingTransactions, is_late, terminate_command
 from mqgateway.gateway.kafka.topics import Topics, store_name
 from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from mqgateway.gateway.kafka.transactions.status import TxnState
@@ -50,12 +50,14 @@ class KafkaView:
         coordinator: Coordinator,
         shares: ShareCoordination,
         transactions: TxnCoordinator,
+        hanging: HangingTransactions,
         topics: Topics,
     ) -> None:
         self._operations = operations
         self._coordinator = coordinator
         self._shares = shares
         self._transactions = transactions
+        self._hanging = hanging
         self._topics = topics
 
     def group(self, name: str) -> CoordinatedGroup | None:
@@ -96,7 +98,7 @@ class KafkaView:
 
     def hanging_transactions(self) -> Sequence[HangingTransaction]:
         """See `CoordinatorView`."""
-        return hanging_transactions(self._operations, self._transactions)
+        return self._hanging.found()
 
     def _group(self, name: str) -> AnyGroup | None:
         group_id = kafka_group(name)

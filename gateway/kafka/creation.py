@@ -42,7 +42,6 @@ log = logging.getLogger(__name__)
 
 CLUSTER_METADATA: Final = "__cluster_metadata"
 """Topic of Kafka's controllers, which no client may make."""
-COORDINATOR_PARTITIONS: Final = 1
 COORDINATOR_CONFIGS: Final = {"cleanup.policy": "compact"}
 """Settings of a coordinator's topic, as Apache Kafka has them: the coordinator removes its records, not their
 age."""
@@ -127,6 +126,9 @@ class Creation:
         self._check_number(partitions)
         if topic.layout is None:
             return None
+        if topic.is_internal:
+            text = f"Topic '{topic.name}' keeps its partitions, which say where keys are coordinated."
+            raise CreationRejected(ErrorCode.INVALID_REQUEST, text)
         before = [place.group for place in topic.layout.places]
         return topic.layout.extended(
             groups or self._spread(topic.name, partitions - topic.partitions, before)
@@ -135,11 +137,18 @@ class Creation:
     def _spread(self, name: str, partitions: int, before: Sequence[str]) -> list[str]:
         """Return the groups of partitions that are added, none for a broker without other groups.
 
-        Topics of coordinators are in the first group, whose master coordinates.
+        Topics of coordinators belong to the first group, whose master makes them.
         """
         peers = self._operations.peers
-        names = () if peers is None else peers.names[:1] if name in INTERNAL else peers.names
-        return spread(names, partitions, crc32(name.encode()) % len(names), before) if names else []
+        if peers is None:
+            return []
+        first = 0 if name in INTERNAL else crc32(name.encode()) % len(peers.names)
+        return spread(peers.names, partitions, first, before)
+
+    def coordinator_partitions(self) -> int:
+        """Return the number of partitions that a topic of coordinators is made with: one in each group."""
+        peers = self._operations.peers
+        return 1 if peers is None else len(peers.names)
 
     def _check_number(self, partitions: int) -> None:
         most = self._operations.options.max_queues_per_topic
@@ -180,7 +189,7 @@ class Creation:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         partitions, configs = options.kafka_num_partitions, {}
         if name in INTERNAL:
-            partitions, configs = COORDINATOR_PARTITIONS, COORDINATOR_CONFIGS
+            partitions, configs = self.coordinator_partitions(), COORDINATOR_CONFIGS
         try:
             permit = self.admit(call, name)
             self.check(name, partitions, configs)

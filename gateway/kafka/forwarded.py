@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
-from twisted.internet.defer import Deferred, DeferredList
+from twisted.internet.defer import Deferred, DeferredList, gatherResults
 from twisted.python.failure import Failure
 
 from mqgateway.gateway.broker.operations import OperationError, Reason, TopicExists
@@ -63,6 +63,15 @@ class ForeignChanges:
             self.outcomes.append(explained(self._begun, result))
             self._begun = None
         return result
+
+
+def together(outcomes: Sequence[Deferred[Any]]) -> Deferred[None]:
+    """Return the outcome of all of these, which fails with the first error."""
+
+    def failed(failure: Any) -> None:
+        raise failure.value.subFailure.value
+
+    return gatherResults(outcomes, consumeErrors=True).addCallbacks(lambda _: None, failed)
 
 
 def after(outcomes: Sequence[Deferred[None]], answer: Message) -> Answer:

@@ -1,4 +1,5 @@
-"""Transactions over several broker groups: the first group coordinates them, others have partitions of them.
+"""Transactions over several broker groups: one of them coordinates a transactional id, and others have
+partitions of its transactions.
 
 The leader of a partition asks the coordinator whether a transaction has it, and is sent the marker that ends
 the transaction there. Kafka: `AddPartitionsToTxnManager`, `TransactionMarkerChannelManager`, which send
@@ -10,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.python.failure import Failure
 
 from mqgateway.engine import json_members
 from mqgateway.gateway.broker.operations import OperationError, Operations, PeerOperations
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
+from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
 from mqgateway.gateway.kafka.topics import Topics
 from mqgateway.gateway.kafka.verification import NotVerified, Verify
 
@@ -26,31 +28,39 @@ CODE, MESSAGE = "code", "message"
 Fields = Mapping[str, Any]
 
 
-def verification(operations: Operations, topics: Topics, verify: Verify) -> Verify:
-    """Return the function that asks the coordinator; `verify` asks this broker's. `topics` are those of all
-    groups.
+def verification(
+    operations: Operations, topics: Topics, partitions: CoordinatorPartitions, verify: Verify
+) -> Verify:
+    """Return the function that asks the coordinator of an id; `verify` asks this broker's.
 
-    This broker answers other groups with its own from now on, if it coordinates.
+    `topics` are those of all groups, `partitions` those of transactional ids. This broker answers other
+    groups with its own from now on.
     """
     peers = operations.peers
     if peers is None:
         return verify
-    if peers.names[0] == peers.own:
-        peers.serve(VERIFY, lambda fields: _answered(topics, verify, fields))
-        return verify
-    return _Remote(peers).verify
+    peers.serve(VERIFY, lambda fields: _answered(topics, partitions, verify, fields))
+    return _Coordinators(peers, partitions, verify).verify
 
 
-class _Remote:
-    """The coordinator of transactions in the first group."""
+class _Coordinators:
+    """The coordinators of transactions in all groups; `verify` asks this broker's."""
 
-    def __init__(self, peers: PeerOperations) -> None:
+    def __init__(self, peers: PeerOperations, partitions: CoordinatorPartitions, verify: Verify) -> None:
         self._peers = peers
+        self._partitions = partitions
+        self._verify = verify
 
     def verify(
         self, transactional_id: str, producer_id: int, epoch: int, topic: str, partition: int, *, adds: bool
     ) -> Deferred[None]:
         """See `verification.Verify`."""
+        place = self._partitions.place(transactional_id)
+        if place is None:
+            text = "The coordinators of transactions are not known yet."
+            return fail(NotVerified(ErrorCode.COORDINATOR_NOT_AVAILABLE, text))
+        if not place.group:
+            return self._verify(transactional_id, producer_id, epoch, topic, partition, adds=adds)
         fields = {
             ID: transactional_id,
             PRODUCER: producer_id,
@@ -59,15 +69,20 @@ class _Remote:
             PARTITION: partition,
             ADDS: adds,
         }
-        return self._peers.ask(self._peers.names[0], VERIFY, fields).addCallbacks(_verified, _not_asked)
+        return self._peers.ask(place.group, VERIFY, fields).addCallbacks(_verified, _not_asked)
 
 
-def _answered(topics: Topics, verify: Verify, fields: Fields) -> Fields | Deferred[Fields]:
+def _answered(
+    topics: Topics, partitions: CoordinatorPartitions, verify: Verify, fields: Fields
+) -> Fields | Deferred[Fields]:
     """Return this coordinator's answer to another group. Raises `ConfigError`.
 
     A topic that was made just now is not known here yet: its partitions would get no markers.
     """
-    topic = json_members.read(fields, TOPIC, "")
+    topic, transactional_id = json_members.read(fields, TOPIC, ""), json_members.read(fields, ID, "")
+    error = partitions.error(transactional_id)
+    if error:
+        return {CODE: int(error), MESSAGE: f"Transactional id {transactional_id} has another coordinator."}
     if topics.find(topic) is None:
         text = f"The coordinator does not know topic {topic} yet."
         return {CODE: int(ErrorCode.COORDINATOR_NOT_AVAILABLE), MESSAGE: text}
@@ -79,7 +94,7 @@ def _answered(topics: Topics, verify: Verify, fields: Fields) -> Fields | Deferr
         return {CODE: int(error.code), MESSAGE: str(error)}
 
     verified = verify(
-        json_members.read(fields, ID, ""),
+        transactional_id,
         json_members.read(fields, PRODUCER, 0, json_members.LONG_BITS),
         json_members.read(fields, EPOCH, 0),
         topic,

@@ -39,6 +39,7 @@ from mqgateway.gateway.kafka.api.user_credentials import UserCredentials
 from mqgateway.gateway.kafka.api.versions import Versions
 from mqgateway.gateway.kafka.cluster_view import ClusterView
 from mqgateway.gateway.kafka.coordination import Coordination
+from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorTopics
 from mqgateway.gateway.kafka.coordinator_view import KafkaView
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.leader_only import led
@@ -71,16 +72,19 @@ class KafkaService:
         self.quotas = quotas = QuotaEnforcement(operations.client_quotas, lambda: elapsed_millis(clock))
         whole = Topics(operations, Shown.WHOLE)
         self._coordination = Coordination(operations, whole)
-        coordinator = self._coordination.coordinator
-        access = GroupAccess(operations, coordinator)
+        self._coordinator_topics = CoordinatorTopics(operations, everywhere, creation)
+        coordinator, partitions = self._coordination.coordinator, self._coordination.partitions
+        access = GroupAccess(operations, coordinator, partitions)
         self._transactions = transactions = TransactionCoordination(operations, everywhere, coordinator)
         self._shares = shares = ShareCoordination(operations, whole, coordinator)
         operations.coordinated.attach(
-            KafkaView(operations, coordinator, shares, transactions.coordinator, everywhere)
+            KafkaView(
+                operations, coordinator, shares, transactions.coordinator, transactions.hanging, everywhere
+            )
         )
         sharing = ShareRequests(shares.table, shares.settings, access, whole)
         requests = TransactionRequests(operations, transactions, access, everywhere)
-        verify = verification(operations, everywhere, transactions.verify)
+        verify = verification(operations, everywhere, transactions.partitions, transactions.verify)
         self._telemetry = TelemetryRequests(operations)
         handlers: dict[int, Handler] = {
             **Versions(node, lambda: self.handlers, self._telemetry.note_software).handlers(),
@@ -100,18 +104,20 @@ class KafkaService:
             **LogDirs(operations, topics).handlers(),
             **ProducerIds(operations, topics, requests.init).handlers(),
             **requests.handlers(),
-            **TransactionMarkers(operations, topics, coordinator.transactional).handlers(),
+            **TransactionMarkers(operations, topics, coordinator.transactional, partitions).handlers(),
             **Produce(operations, topics, cluster, verify).handlers(),
             **Fetch(operations, topics, cluster, quotas).handlers(),
             **ShareFetch(sharing, ShareReads(operations, shares)).handlers(),
             **ShareAcknowledge(sharing).handlers(),
             **ListOffsets(operations, topics, cluster).handlers(),
-            **Groups(operations, coordinator, access, cluster).handlers(),
+            **Groups(
+                operations, coordinator, access, cluster, partitions, transactions.partitions
+            ).handlers(),
             **ConsumerGroupRequests(coordinator, access, everywhere).handlers(),
             **ShareGroupRequests(coordinator, access, whole).handlers(),
             **ShareGroupOffsetRequests(coordinator.shares, access, whole).handlers(),
             **OffsetRequests(coordinator, access, everywhere).handlers(),
-            **TransactionalOffsets(coordinator, transactions, access, everywhere).handlers(),
+            **TransactionalOffsets(coordinator, transactions, access, everywhere, verify).handlers(),
         }
         self.handlers = led(handlers, cluster)
         is_checked = operations.gate.has_access_control or operations.peers is not None
@@ -126,6 +132,7 @@ class KafkaService:
         self._telemetry.tick()
         if self._spread is not None:
             self._spread.tick()
+        self._coordinator_topics.tick()
         self.quotas.refresh()
         self._coordination.tick()
         self._transactions.tick()

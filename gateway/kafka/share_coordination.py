@@ -19,6 +19,7 @@ from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten, RecordsLog
 from mqgateway.gateway.kafka.coordinator.topic_catalog import TopicPartition
+from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
 from mqgateway.gateway.kafka.coordinator_queue import coordinator_log, log_retention
 from mqgateway.gateway.kafka.dead_letters import DeadLetterWriter
 from mqgateway.gateway.kafka.share_groups.partitions import SharePartitionOffset
@@ -66,7 +67,8 @@ class ShareCoordination:
             retention=log_retention(operations),
             max_sessions=operations.options.kafka_group_share_max_share_sessions,
         )
-        self._coordinated = Coordinated(operations, self.table)
+        partitions = CoordinatorPartitions(operations, topics.everywhere, KAFKA_SHARE_TOPIC)
+        self._coordinated = Coordinated(operations, self.table, partitions.coordinates)
         coordinator.shares.attach(self)
         self.tick()
 

@@ -31,6 +31,7 @@ from mqgateway.gateway.broker.operations import (
     Reason,
     Use,
 )
+from mqgateway.gateway.kafka.forwarded import together
 from mqgateway.gateway.kafka.topics import Topic
 
 log = logging.getLogger(__name__)
@@ -219,7 +220,7 @@ class SpreadTopics:
             heard = self._operations.administration.put_topic(permit, extended)
             return heard.addCallback(lambda _: self._make_equal(name))
         put = [self._peers.put_part(permit, group, part) for group, part in self._lagging(config, layout)]
-        return gatherResults(put, consumeErrors=True).addCallbacks(lambda _: None, _first_error)
+        return together(put)
 
     def _delete_own(self, _: None, permit: Permit, name: str) -> Deferred[None]:
         administration = self._operations.administration
@@ -232,7 +233,3 @@ def _with_layout(config: TopicConfig, layout: PartitionLayout, group: str) -> To
     queues = layout.queues(group)
     attributes = {f"+{KAFKA_PARTITIONS}": layout.text}
     return replace(config, read_queue_nums=queues, write_queue_nums=queues, attributes=attributes)
-
-
-def _first_error(failure: Any) -> None:
-    raise failure.value.subFailure.value

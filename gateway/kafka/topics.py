@@ -62,7 +62,8 @@ class Topic(NamedTuple):
 
     `batch_max_default` is the maximum size of a batch, in bytes, if the topic does not set it. `group` is the
     broker group that it belongs to, empty for this broker's. `layout` has the places of its partitions, None
-    if that group has all. This broker's group, `own`, has `queues_here` of its queues.
+    if that group has all. This broker's group, `own`, has `queues_here` of its queues. `is_apart` is True if
+    the topic is another group's, and this broker may have queues by the same name, which are none of it.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Topic(NamedTuple):
     layout: PartitionLayout | None = None
     own: str = ""
     queues_here: int = 0
+    is_apart: bool = False
 
     @property
     def partitions(self) -> int:
@@ -106,15 +108,18 @@ class Topic(NamedTuple):
         """Return the number by which this broker's table of offsets has a partition: its queue if this
         broker's group has it."""
         if self.layout is None:
-            return partition
+            return ELSEWHERE + partition if self.is_apart else partition
         place = self.layout.places[partition] if 0 <= partition < self.partitions else None
         is_here = place is not None and place.group == self.own
         return place.queue_id if place is not None and is_here else ELSEWHERE + partition
 
     def partition_of(self, key: int) -> int:
         """Return the partition of a number in this broker's table of offsets, -1 for none."""
-        if self.layout is None or key >= ELSEWHERE:
-            return key if self.layout is None else key - ELSEWHERE
+        if self.layout is None:
+            number = key - ELSEWHERE if self.is_apart else key
+            return number if 0 <= number < ELSEWHERE else -1
+        if key >= ELSEWHERE:
+            return key - ELSEWHERE
         partitions = self.layout.partitions(self.own)
         return partitions[key] if key < len(partitions) else -1
 
@@ -280,12 +285,23 @@ class Topics:
         topic_id = named_id(f"topic {self._cluster} {config.topic_name}") if own is None else own
         if len(self._shown_as) > 2 * len(self):
             self._shown_as.clear()  # most are deleted
-        layout, own_group = None, ""
+        layout, own_group, is_first = None, "", True
         if self._peers is not None:
             layout = parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
-            own_group = self._peers.own
+            own_group, is_first = self._peers.own, self._peers.own == self._peers.names[0]
+        # The first group once coordinated all groups, and has offsets of such topics by their partitions.
+        is_apart = layout is None and bool(group) and not is_first
         topic = Topic(
-            name, config.topic_name, topic_id, config, self._batch_max, group, layout, own_group, queues
+            name,
+            config.topic_name,
+            topic_id,
+            config,
+            self._batch_max,
+            group,
+            layout,
+            own_group,
+            queues,
+            is_apart,
         )
         self._shown_as[config.topic_name] = topic
         return topic

@@ -20,39 +20,52 @@ from mqgateway.gateway.broker.operations import (
     Reason,
     Use,
 )
+from mqgateway.gateway.kafka.abandoned_offsets import AbandonedOffsets
 from mqgateway.gateway.kafka.coordinated import Coordinated
 from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import RecordsLog
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
-from mqgateway.gateway.kafka.coordinator_queue import QUEUE, coordinator_log, log_retention
+from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
+from mqgateway.gateway.kafka.coordinator_queue import coordinator_log, log_retention
 from mqgateway.gateway.kafka.ids import new_producer_id
+from mqgateway.gateway.kafka.open_transactions import OpenTransactions
+from mqgateway.gateway.kafka.peer_offsets import end_offsets, serve_offsets
+from mqgateway.gateway.kafka.stuck_transactions import HangingTransactions
 from mqgateway.gateway.kafka.topics import Topic, Topics
 from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from mqgateway.gateway.kafka.transactions.rules import EPOCH_BUMPS_SINCE, TxnRefused
 from mqgateway.gateway.kafka.transactions.settings import TxnSettings
-from mqgateway.gateway.kafka.transactions.status import EPOCH_MAX, ProducerEpoch, TopicPartition, TxnState
+from mqgateway.gateway.kafka.transactions.status import ProducerEpoch, TopicPartition
 from mqgateway.gateway.kafka.verification import NotVerified
 
 log = logging.getLogger(__name__)
 
-OFFSETS_PARTITION: Final = TopicPartition(KAFKA_OFFSETS_TOPIC, QUEUE)
-"""The partition that stands for offsets of a transaction, whatever their group."""
 COORDINATOR_EPOCH: Final = 0
 """The only epoch of a coordinator: ids do not move to other brokers."""
 
 
 class BrokerMarkers:
-    """See `transactions.completion.MarkerWriter`. The marker of offsets ends those that are pending."""
+    """See `transactions.completion.MarkerWriter`. The marker of offsets ends those that are pending.
 
-    def __init__(self, operations: Operations, topics: Topics, offsets: TransactionalCommits) -> None:
+    `partitions` are those of groups.
+    """
+
+    def __init__(
+        self,
+        operations: Operations,
+        topics: Topics,
+        offsets: TransactionalCommits,
+        partitions: CoordinatorPartitions,
+    ) -> None:
         self._operations = operations
         self._topics = topics
         self._offsets = offsets
+        self._partitions = partitions
 
     def write(self, partition: TopicPartition, producer: ProducerEpoch, is_commit: bool) -> Deferred[None]:
         """See `MarkerWriter`."""
         if partition.topic == KAFKA_OFFSETS_TOPIC:
-            return self._offsets.complete(*producer, is_commit)
+            return self._end_offsets(partition.partition, producer, is_commit)
         topic, peers = self._topics.find(partition.topic), self._operations.peers
         if topic is None and peers is not None and not peers.is_current:
             text = f"topic {partition.topic} may be of a group of brokers that does not answer"
@@ -62,6 +75,15 @@ class BrokerMarkers:
         marker = Marker(*producer, is_commit, COORDINATOR_EPOCH)
         written: Deferred[Any] = maybeDeferred(self._write, topic, partition.partition, marker)
         return written.addCallbacks(lambda _: None, _not_written, errbackArgs=(partition, producer))
+
+    def _end_offsets(self, partition: int, producer: ProducerEpoch, is_commit: bool) -> Deferred[None]:
+        group, peers = self._partitions.group_of(partition), self._operations.peers
+        if group is None:
+            text = f"partition {partition} of {KAFKA_OFFSETS_TOPIC} is not known yet"
+            return fail(OperationError(Reason.SERVICE_NOT_AVAILABLE, text))
+        if peers is not None and group:
+            return end_offsets(peers, group, producer, is_commit)
+        return self._offsets.complete(*producer, is_commit)
 
     def _write(self, topic: Topic, partition: int, marker: Marker) -> Deferred[Any]:
         (group, queue_id), peers = topic.place(partition), self._operations.peers
@@ -98,8 +120,12 @@ class TransactionCoordination:
         self, operations: Operations, topics: Topics, groups: Coordinator, records: RecordsLog | None = None
     ) -> None:
         self._groups = groups
-        self._has_dropped = False
-        self.markers = BrokerMarkers(operations, topics, groups.transactional)
+        self._has_groups = False
+        self.partitions = CoordinatorPartitions(operations, topics, KAFKA_TRANSACTIONS_TOPIC)
+        self._offsets = CoordinatorPartitions(operations, topics, KAFKA_OFFSETS_TOPIC)
+        self.markers = BrokerMarkers(operations, topics, groups.transactional, self._offsets)
+        if operations.peers is not None:
+            serve_offsets(operations.peers, groups.transactional)
         self.coordinator = TxnCoordinator(
             txn_settings(operations.options),
             operations.clock,
@@ -111,32 +137,30 @@ class TransactionCoordination:
             retention=log_retention(operations),
             run_steps=lambda steps: operations.runner.run("markers of Kafka transactions", steps),
         )
-        self._coordinated = Coordinated(operations, self.coordinator)
+        self._coordinated = Coordinated(operations, self.coordinator, self.partitions.coordinates)
+        transactions = OpenTransactions(operations, self.partitions, self.coordinator)
+        self.abandoned = AbandonedOffsets(operations.clock, transactions, groups.transactional)
+        self.hanging = HangingTransactions(
+            operations, self.partitions, self.coordinator, transactions, Topics(operations)
+        )
         self.tick()
 
     def tick(self) -> None:
         """Do what is due."""
         self._coordinated.tick()
-        is_loaded = self.coordinator.is_loaded and self._groups.is_loaded
-        if is_loaded and not self._has_dropped:
-            self._drop_abandoned()
-        self._has_dropped = is_loaded
+        has_groups = self._groups.is_loaded
+        if has_groups and not self._has_groups:
+            self.abandoned.begin()
+        self._has_groups = has_groups
+        if has_groups:
+            self.abandoned.tick()
+        self.hanging.tick()
 
-    def _drop_abandoned(self) -> None:
-        """Drop pending offsets whose transaction is not known: their records were refused, and the log had
-        them all the same."""
-        table = self.coordinator.table
-        valid = {}
-        for entry in (*table.open.values(), *table.prepared.values()):
-            if entry.status is not None:
-                is_open = entry.status.state is TxnState.ONGOING
-                valid[entry.status.producer_id] = entry.status.epoch - 1 if is_open else -1
-        for producer_id in self._groups.transactional.producers():
-            epoch = valid.get(producer_id, EPOCH_MAX)
-            done = self._groups.transactional.complete(producer_id, epoch, False)
-            done.addErrback(
-                lambda failure: log.warning("pending offsets are kept: %s", failure.getErrorMessage())
-            )
+    def offsets_partition(self, group_id: str) -> TopicPartition | None:
+        """Return the partition that stands for the offsets of a group in transactions; None while the topic
+        is not made."""
+        place = self._offsets.place(group_id)
+        return None if place is None else TopicPartition(KAFKA_OFFSETS_TOPIC, place.partition)
 
     def verify(
         self, transactional_id: str, producer_id: int, epoch: int, topic: str, partition: int, *, adds: bool

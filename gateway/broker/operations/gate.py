@@ -12,7 +12,7 @@ which one read or one slice of a cooperative task opens, the end of the turn doe
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from twisted.internet.defer import Deferred
 
@@ -22,7 +22,7 @@ from mqgateway.gateway.access.callers import CallerAccess, FrontEndCaller
 from mqgateway.gateway.access.needs import Need
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
-from mqgateway.gateway.broker.errors import OperationError, Reason
+from mqgateway.gateway.broker.errors import OperationError
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.broker.replication.role_checks import check_role
 
@@ -70,9 +70,6 @@ class TurnState(Protocol):
     def is_open(self) -> bool:
         """True until its end, which makes readable what was stored in it."""
         ...
-
-
-_COORDINATE: Final = Use.COORDINATE  # a look-up in an enumeration takes longer than the check
 
 
 class InternalConnection:
@@ -199,7 +196,3 @@ class Gate:
         if self._controlled is not None:
             self._controlled.is_authorized()
         check_role(self._broker, use.needs)
-        peers = self._broker.peers
-        if peers is not None and use is _COORDINATE and not peers.groups.is_first:
-            text = f"broker group {peers.groups.names[0]} coordinates (kafkaClusterGroups)"
-            raise OperationError(Reason.SERVICE_NOT_AVAILABLE, text)

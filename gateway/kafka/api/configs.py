@@ -265,7 +265,7 @@ class Configs:
             elif kind == CLIENT_METRICS_RESOURCE:
                 self._client_metrics.change(call, name, changes, only_check=only_check, replaces=replaces)
             elif kind == GROUP_RESOURCE:
-                self._groups.change(call, name, changes, only_check, replaces)
+                self._groups.change(call, name, changes, only_check, foreign, replaces=replaces)
             else:
                 raise CreationRejected(ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {kind}")
         except CreationRejected as refusal:

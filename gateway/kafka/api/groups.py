@@ -12,7 +12,6 @@ from typing import TypeVar
 from twisted.internet.defer import Deferred, gatherResults, succeed
 from twisted.python.failure import Failure
 
-from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
 from mqgateway.engine.steps import Steps, mapped
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Operations, Use
@@ -52,6 +51,7 @@ from mqgateway.gateway.kafka.coordinator.group import Group, GroupState
 from mqgateway.gateway.kafka.coordinator.member import RequestSender
 from mqgateway.gateway.kafka.coordinator.membership import leaving_members, left_answer
 from mqgateway.gateway.kafka.coordinator.rebalance import write_error
+from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
 from mqgateway.gateway.kafka.coordinator_queue import make_topic
 from mqgateway.gateway.kafka.group_names import store_group
 from mqgateway.gateway.kafka.rights import group_bits, on_cluster, on_group
@@ -65,8 +65,6 @@ FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 10, 11, 12, 1
 DESCRIBE_GROUPS, LIST_GROUPS, DELETE_GROUPS = 15, 16, 42
 GROUP_KEYS, TRANSACTION_KEYS = 0, 1
 """Types of keys whose coordinator is asked for."""
-COORDINATED = {GROUP_KEYS: KAFKA_OFFSETS_TOPIC, TRANSACTION_KEYS: KAFKA_TRANSACTIONS_TOPIC}
-"""Topics of coordinators, by type of key."""
 BATCHED_SINCE = 4
 """Version of FindCoordinator from which many keys may be asked for."""
 NAMED_PROTOCOL_SINCE = 7
@@ -81,21 +79,34 @@ TYPES = {Group: CLASSIC, ModernGroup: "consumer", ShareGroup: "share"}
 
 
 class GroupAccess:
-    """Checks of requests about groups: rights, role of the broker, and what RocketMQ's tables allow."""
+    """Checks of requests about groups: rights, role of the broker, whether its broker group coordinates the
+    group, and what RocketMQ's tables allow."""
 
-    def __init__(self, operations: Operations, coordinator: Coordinator) -> None:
+    def __init__(
+        self, operations: Operations, coordinator: Coordinator, partitions: CoordinatorPartitions
+    ) -> None:
         self._operations = operations
         self._coordinator = coordinator
+        self._partitions = partitions
 
     def error(self, call: KafkaCall, group_id: str, operation: AclOperation) -> ErrorCode:
-        """Return why a request about a group is refused: rights, role of the broker, groups not read yet."""
+        """Return why a request about a group is refused: rights, role of the broker, another coordinator,
+        groups not read yet."""
+        error = self.rights_error(call, group_id, operation) or self._partitions.error(group_id)
+        if error:
+            return error
+        return ErrorCode.NONE if self._coordinator.is_loaded else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+
+    def rights_error(self, call: KafkaCall, group_id: str, operation: AclOperation) -> ErrorCode:
+        """Return why a request that names a group is refused, wherever the group is coordinated: rights, or
+        the role of the broker."""
         try:
             call.admit(Use.COORDINATE, on_group(store_group(group_id), operation))
         except NotAdmitted:
             return ErrorCode.GROUP_AUTHORIZATION_FAILED
         except OperationError:
             return ErrorCode.NOT_COORDINATOR
-        return ErrorCode.NONE if self._coordinator.is_loaded else ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return ErrorCode.NONE
 
     def create_error(self, group_id: str) -> ErrorCode:
         """Return why a group cannot have members or offsets: it is not in RocketMQ's table of groups, and it
@@ -121,15 +132,26 @@ class GroupAccess:
 
 
 class Groups:
-    """Requests of members and administrators of groups."""
+    """Requests of members and administrators of groups.
+
+    `partitions` are those of groups, `transactional` those of transactional ids.
+    """
 
     def __init__(
-        self, operations: Operations, coordinator: Coordinator, access: GroupAccess, cluster: ClusterView
+        self,
+        operations: Operations,
+        coordinator: Coordinator,
+        access: GroupAccess,
+        cluster: ClusterView,
+        partitions: CoordinatorPartitions,
+        transactional: CoordinatorPartitions,
     ) -> None:
         self._operations = operations
         self._coordinator = coordinator
         self._access = access
         self._cluster = cluster
+        self._partitions = partitions
+        self._coordinated = {GROUP_KEYS: partitions, TRANSACTION_KEYS: transactional}
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -149,7 +171,7 @@ class Groups:
     def find_coordinator(
         self, call: KafkaCall, request: FindCoordinatorRequest
     ) -> Steps[FindCoordinatorResponse]:
-        """Answer FindCoordinator: the leader of the first group of brokers, for every key."""
+        """Answer FindCoordinator: the leader of the broker group that has the partition of a key."""
         if call.version >= BATCHED_SINCE:
             found = yield from mapped(
                 lambda key: self._find(call, request.key_type, key), request.coordinator_keys
@@ -162,29 +184,32 @@ class Groups:
 
     def _find(self, call: KafkaCall, kind: int, key: str) -> Found:
         """Return the coordinator of a key; its topic is made, as clients may look for it from then on."""
-        error = ErrorCode.NONE if kind in (GROUP_KEYS, TRANSACTION_KEYS) else ErrorCode.INVALID_REQUEST
+        partitions = self._coordinated.get(kind)
+        if partitions is None:
+            return Found(key, -1, "", -1, ErrorCode.INVALID_REQUEST, "")
         if kind == GROUP_KEYS:
-            error = self._access.error(call, key, AclOperation.DESCRIBE)
-            if error == ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-                error = ErrorCode.NONE
-        elif kind == TRANSACTION_KEYS:
+            error = self._access.rights_error(call, key, AclOperation.DESCRIBE)
+        else:
             error = id_error(call, key, SHOWING)
-        if not error and self._cluster.controls:
-            error = self._make_topic(COORDINATED[kind])
-        leader = self._cluster.controller(call)
-        if leader is None and error in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
-            error = ErrorCode.COORDINATOR_NOT_AVAILABLE
-        if leader is None or error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):
+        if error not in (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR):  # a slave knows the coordinator too
             return Found(key, -1, "", -1, error, "")
+        is_made = bool(error) or self._has_topic(partitions.name)
+        place = partitions.place(key) if is_made else None
+        leader = None if place is None else self._cluster.leader(call, place.group)
+        if leader is None:
+            return Found(key, -1, "", -1, ErrorCode.COORDINATOR_NOT_AVAILABLE, "")
         return Found(key, leader.id, leader.host, leader.port, ErrorCode.NONE, "")
 
-    def _make_topic(self, topic: str) -> ErrorCode:
+    def _has_topic(self, topic: str) -> bool:
+        """Return True if a topic of coordinators is there; made now, if there is only this broker's group."""
+        if self._operations.peers is not None or not self._cluster.leads:
+            return True
         try:
             make_topic(self._operations, topic)
         except OperationError as error:
             log.info("topic %s is not made: %s", topic, error)
-            return ErrorCode.COORDINATOR_NOT_AVAILABLE
-        return ErrorCode.NONE
+            return False
+        return True
 
     # Members
 
@@ -264,7 +289,7 @@ class Groups:
     def list_groups(self, call: KafkaCall, request: ListGroupsRequest) -> ListGroupsResponse:
         """Answer ListGroups; groups that only RocketMQ's clients use are among them. A slave has none, and
         neither has a group of brokers that does not coordinate."""
-        if not self._operations.gate.allows(Use.COORDINATE):
+        if not self._operations.gate.allows(Use.COORDINATE) or not self._partitions.coordinates():
             return ListGroupsResponse()
         if not self._coordinator.is_loaded:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
@@ -287,7 +312,7 @@ class Groups:
         for group in self._coordinator.groups:
             yield ListedGroup(group.id, group.protocol_type or "", group.state.value, TYPES[type(group)])
         for group_id in sorted(self._coordinator.shared.groups()):
-            if self._coordinator.groups.get(group_id) is None:
+            if self._coordinator.groups.get(group_id) is None and not self._partitions.error(group_id):
                 yield ListedGroup(group_id, "", self._foreign_state(group_id), CLASSIC)
 
     def _foreign_state(self, group_id: str) -> str:

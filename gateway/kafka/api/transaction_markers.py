@@ -39,7 +39,7 @@ from mqgateway.gateway.kafka.codec.messages.write_txn_markers_response import (
 )
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.coordinator.transactional import TransactionalCommits
-from mqgateway.gateway.kafka.coordinator_queue import QUEUE
+from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
 from mqgateway.gateway.kafka.errors import error_code
 from mqgateway.gateway.kafka.rights import admit_one, on_cluster
 from mqgateway.gateway.kafka.topics import Topics
@@ -49,12 +49,22 @@ WRITE_MARKERS: Final = 27
 
 
 class TransactionMarkers:
-    """Markers that clients write. Those of the topic of offsets end pending `offsets`."""
+    """Markers that clients write. Those of the topic of offsets end pending `offsets`.
 
-    def __init__(self, operations: Operations, topics: Topics, offsets: TransactionalCommits) -> None:
+    `partitions` are those of groups.
+    """
+
+    def __init__(
+        self,
+        operations: Operations,
+        topics: Topics,
+        offsets: TransactionalCommits,
+        partitions: CoordinatorPartitions,
+    ) -> None:
         self._operations = operations
         self._topics = topics
         self._offsets = offsets
+        self._partitions = partitions
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -104,7 +114,13 @@ class TransactionMarkers:
         has_new_epoch = wanted.transaction_version >= EPOCH_BUMPS_SINCE
         written: Deferred[Any]
         topic = self._topics.find(name)
-        if name == KAFKA_OFFSETS_TOPIC and result.partition_index == QUEUE:
+        coordinator = (
+            self._partitions.group_of(result.partition_index) if name == KAFKA_OFFSETS_TOPIC else None
+        )
+        if coordinator:
+            result.error_code = ErrorCode.NOT_LEADER_OR_FOLLOWER
+            return succeed(None)
+        if coordinator is not None:
             is_commit, epoch_max = wanted.transaction_result, epoch - has_new_epoch
             written = self._offsets.complete(producer_id, epoch, is_commit, epoch_max=epoch_max)
         elif topic is None or topic.is_internal:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from twisted.internet.defer import Deferred
+from twisted.internet.defer import Deferred, fail
 from twisted.python.failure import Failure
 
 from mqgateway.engine.steps import Steps, mapped
@@ -32,9 +32,10 @@ from mqgateway.gateway.kafka.coordinator.coordinator import Coordinator
 from mqgateway.gateway.kafka.coordinator.records_log import NotWritten
 from mqgateway.gateway.kafka.coordinator.transactional import PendingBatch
 from mqgateway.gateway.kafka.topics import Topic, Topics
-from mqgateway.gateway.kafka.transaction_coordination import OFFSETS_PARTITION, TransactionCoordination
+from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordination
 from mqgateway.gateway.kafka.transactions.rules import TxnRefused
 from mqgateway.gateway.kafka.transactions.status import ProducerEpoch
+from mqgateway.gateway.kafka.verification import NotVerified, Verify
 
 TXN_OFFSET_COMMIT: Final = 28
 IDS_SINCE: Final = 6
@@ -48,7 +49,7 @@ LOADING_SINCE: Final = 2
 
 
 class TransactionalOffsets:
-    """Commits of offsets in transactions."""
+    """Commits of offsets in transactions. `verify` asks the coordinators of these."""
 
     def __init__(
         self,
@@ -56,11 +57,13 @@ class TransactionalOffsets:
         coordination: TransactionCoordination,
         groups: GroupAccess,
         topics: Topics,
+        verify: Verify,
     ) -> None:
         self._coordinator = coordinator
         self._coordination = coordination
         self._groups = groups
         self._topics = topics
+        self._verify = verify
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
@@ -94,11 +97,16 @@ class TransactionalOffsets:
     def _commit(
         self, call: KafkaCall, request: TxnOffsetCommitRequest, batch: PendingBatch
     ) -> Deferred[None]:
-        """Record pending offsets of a transaction that is open. Fails with `TxnRefused`, `NotWritten`."""
-        producer = ProducerEpoch(request.producer_id, request.producer_epoch)
-        verified = self._coordination.checked(
-            request.transactional_id, producer, OFFSETS_PARTITION, adds=call.version >= ADDS_SINCE
+        """Record pending offsets of a transaction that is open. Fails with `NotVerified`, `TxnRefused`,
+        `NotWritten`."""
+        partition = self._coordination.offsets_partition(request.group_id)
+        if partition is None or self._coordination.abandoned.has(request.producer_id):
+            return fail(TxnRefused(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+        producer, adds = (
+            ProducerEpoch(request.producer_id, request.producer_epoch),
+            call.version >= ADDS_SINCE,
         )
+        verified = self._verify(request.transactional_id, *producer, *partition, adds=adds)
         return verified.addCallback(lambda _: self._add(request, batch))
 
     def _add(self, request: TxnOffsetCommitRequest, batch: PendingBatch) -> Deferred[None]:
@@ -115,7 +123,7 @@ class TransactionalOffsets:
 def _code(failure: Failure) -> ErrorCode:
     """Return the code of a commit that was refused."""
     error = failure.value
-    if not isinstance(error, (TxnRefused, NotWritten)):
+    if not isinstance(error, (NotVerified, TxnRefused, NotWritten)):
         failure.raiseException()
     return error.code
 

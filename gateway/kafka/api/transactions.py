@@ -56,7 +56,7 @@ from mqgateway.gateway.kafka.pattern_syntax import PatternError
 from mqgateway.gateway.kafka.patterns import NamePattern
 from mqgateway.gateway.kafka.rights import WRITING, on_cluster, shows_topic
 from mqgateway.gateway.kafka.topics import Topics, store_name
-from mqgateway.gateway.kafka.transaction_coordination import OFFSETS_PARTITION, TransactionCoordination
+from mqgateway.gateway.kafka.transaction_coordination import TransactionCoordination
 from mqgateway.gateway.kafka.transactions.rules import EPOCH_BUMPS_SINCE, EndRequest, TxnRefused
 from mqgateway.gateway.kafka.transactions.status import (
     NO_EPOCH,
@@ -110,6 +110,12 @@ class TransactionRequests:
             LIST: self.list_transactions,
         }
 
+    def _id_error(self, call: KafkaCall, transactional_id: str, operation: AclOperation) -> ErrorCode:
+        """Return why a request about a transactional id is refused: rights, role of the broker, or another
+        coordinator."""
+        error = id_error(call, transactional_id, operation)
+        return error or self._coordination.partitions.error(transactional_id)
+
     # Producers
 
     def init(
@@ -120,7 +126,7 @@ class TransactionRequests:
         def answer(code: ErrorCode, producer: ProducerEpoch | None) -> InitProducerIdResponse:
             return InitProducerIdResponse(0, code, *(producer or NO_IDENTITY))
 
-        error = id_error(call, transactional_id, PRODUCING)
+        error = self._id_error(call, transactional_id, PRODUCING)
         if error:
             return answer(error, None)
         expected = ProducerEpoch(request.producer_id, request.producer_epoch)
@@ -139,7 +145,7 @@ class TransactionRequests:
         def answer(code: ErrorCode, producer: ProducerEpoch | None) -> EndTxnResponse:
             return EndTxnResponse(0, code, *(producer or NO_IDENTITY))
 
-        error = id_error(call, request.transactional_id, PRODUCING)
+        error = self._id_error(call, request.transactional_id, PRODUCING)
         if error:
             return answer(error, None)
         producer = ProducerEpoch(request.producer_id, request.producer_epoch)
@@ -188,7 +194,7 @@ class TransactionRequests:
         self, call: KafkaCall, wanted: AddPartitionsToTxnTransaction
     ) -> Steps[Deferred[list[AddPartitionsToTxnTopicResult]]]:
         """Add the partitions of a transaction, or verify them; return the results by topic."""
-        error = id_error(call, wanted.transactional_id, PRODUCING)
+        error = self._id_error(call, wanted.transactional_id, PRODUCING)
         results = _PartitionResults()
         for topic in wanted.topics:
             yield from results.add(topic, self._errors_of(call, topic, error))
@@ -232,13 +238,16 @@ class TransactionRequests:
         def answer(code: ErrorCode, _: None) -> AddOffsetsToTxnResponse:
             return AddOffsetsToTxnResponse(0, code)
 
-        error = id_error(call, request.transactional_id, PRODUCING)
-        error = error or self._groups.error(call, request.group_id, AclOperation.READ)
-        if error:
+        error = self._id_error(call, request.transactional_id, PRODUCING)
+        error = error or self._groups.rights_error(call, request.group_id, AclOperation.READ)
+        partition = self._coordination.offsets_partition(request.group_id)
+        if partition is None:
+            error = error or ErrorCode.COORDINATOR_NOT_AVAILABLE
+        if error or partition is None:
             return answer(error, None)
         producer = ProducerEpoch(request.producer_id, request.producer_epoch)
         added = self._coordinator.add_partitions(
-            request.transactional_id, producer, frozenset((OFFSETS_PARTITION,)), version=0
+            request.transactional_id, producer, frozenset((partition,)), version=0
         )
         return _answered(call, added, answer)
 
@@ -252,7 +261,7 @@ class TransactionRequests:
         return DescribeTransactionsResponse(0, states)
 
     def _describe(self, call: KafkaCall, transactional_id: str) -> DescribedTransaction:
-        error = id_error(call, transactional_id, SHOWING)
+        error = self._id_error(call, transactional_id, SHOWING)
         if not error and not self._coordinator.is_loaded:
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         if not error and not transactional_id:
@@ -283,8 +292,11 @@ class TransactionRequests:
     def list_transactions(
         self, call: KafkaCall, request: ListTransactionsRequest
     ) -> Steps[ListTransactionsResponse]:
-        """Answer ListTransactions; a slave has none."""
-        if not self._operations.gate.allows(Use.COORDINATE):
+        """Answer ListTransactions; a slave has none, and neither has a broker group that coordinates none."""
+        if (
+            not self._operations.gate.allows(Use.COORDINATE)
+            or not self._coordination.partitions.coordinates()
+        ):
             return ListTransactionsResponse()
         if not self._coordinator.is_loaded:
             return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

@@ -68,7 +68,7 @@ def test_groups_are_current_while_all_answer() -> None:
 def test_topics_survive_a_restart() -> None:
     disk = CrashDisk()
     groups = groups_of("a", {}, disk)
-    assert not groups.is_complete and groups.is_first
+    assert not groups.is_complete
     groups.note_topics("b", topics("x", "y"), "1")
     groups.note_topics("b", topics("x", "z"), "2")
     groups.note_topics("c", topics("z"), "1")

@@ -37,7 +37,7 @@ class Slow:
 def test_log_is_read_before_the_first_tick_and_again_by_a_new_master() -> None:
     kafka = KafkaBroker()
     slow = Slow()
-    coordinated = Coordinated(kafka.operations, slow)
+    coordinated = Coordinated(kafka.operations, slow, lambda: True)
     for _ in range(4):
         coordinated.tick()
     assert slow.calls == ["step", "step", "tick"]

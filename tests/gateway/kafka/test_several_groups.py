@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mqgateway.gateway.kafka.api.group_configs import GROUP, GROUP_SETTINGS, VALUES
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.create_partitions_request import (
     CreatePartitionsAssignment,
@@ -22,13 +23,15 @@ from mqgateway.gateway.kafka.codec.messages.delete_topics_request import (
     DeleteTopicState,
 )
 from mqgateway.gateway.kafka.codec.messages.describe_cluster_request import DescribeClusterRequest
-from mqgateway.gateway.kafka.codec.messages.find_coordinator_request import FindCoordinatorRequest
+from mqgateway.gateway.kafka.codec.messages.describe_configs_request import (
+    DescribeConfigsRequest,
+    DescribeConfigsResource,
+)
 from mqgateway.gateway.kafka.codec.messages.incremental_alter_configs_request import (
     AlterableConfig,
     AlterConfigsResource,
     IncrementalAlterConfigsRequest,
 )
-from mqgateway.gateway.kafka.codec.messages.list_groups_request import ListGroupsRequest
 from mqgateway.gateway.kafka.codec.messages.list_offsets_request import (
     ListOffsetsPartition,
     ListOffsetsRequest,
@@ -72,16 +75,16 @@ def send(cluster: KafkaCluster, at: str, topic: str, *values: bytes, partition: 
 
 
 def commit(cluster: KafkaCluster, at: str, topic: str, offset: int) -> int:
-    """Commit an offset of group `g` in partition 0; return the code."""
+    """Commit an offset of group `f` in partition 0; return the code."""
     wanted = OffsetCommitRequestTopic(topic, partitions=[OffsetCommitRequestPartition(0, offset)])
-    answer = cluster.client(at).ask(OffsetCommitRequest("g", topics=[wanted]), 8)
+    answer = cluster.client(at).ask(OffsetCommitRequest("f", topics=[wanted]), 8)
     return int(answer.topics[0].partitions[0].error_code)
 
 
 def committed(cluster: KafkaCluster, topic: str, at: str = "a") -> int:
-    """Return the offset of group `g` in partition 0."""
+    """Return the offset of group `f` in partition 0."""
     wanted = OffsetFetchRequestTopics(topic, partition_indexes=(0,))
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=[wanted])])
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("f", topics=[wanted])])
     [group] = cluster.client(at).ask(request, 9).groups
     return int(group.topics[0].partitions[0].committed_offset)
 
@@ -99,14 +102,13 @@ def test_topic_belongs_to_one_group_whose_master_leads_it(cluster: KafkaCluster)
     in_a, in_b = cluster.make_topic("a"), cluster.make_topic("b")
     for at in cluster.names:
         assert cluster.leaders(at, in_a) == [1, 1] and cluster.leaders(at, in_b) == [1001, 1001]
-        shown = {topic.name for topic in cluster.metadata(at).topics}
-        assert {in_a, in_b} <= shown
+        assert set(cluster.shown(at)) == {in_a, in_b}
     assert in_b not in cluster.operations("a").topics and in_a not in cluster.operations("b").topics
 
 
 def test_topics_with_the_names_of_groups_are_not_shown(cluster: KafkaCluster) -> None:
     for at in cluster.names:
-        assert not cluster.metadata(at).topics
+        assert not cluster.shown(at)
         [result] = cluster.client(at).ask(CreateTopicsRequest([CreatableTopic("b", 1, -1)])).topics
         assert result.error_code == ErrorCode.TOPIC_ALREADY_EXISTS
 
@@ -138,20 +140,6 @@ def test_refusal_names_the_leader_of_the_topics_group(cluster: KafkaCluster) -> 
     answer = cluster.client("a").ask(request, HINTED_FETCH)
     [[read]] = [each.partitions for each in answer.responses]
     assert (read.error_code, read.current_leader.leader_id) == (ErrorCode.NOT_LEADER_OR_FOLLOWER, 1001)
-
-
-def test_first_group_coordinates(cluster: KafkaCluster) -> None:
-    topic = cluster.make_topic("b")
-    for at in cluster.names:
-        for kind in (0, 1):
-            request = FindCoordinatorRequest(key_type=kind, coordinator_keys=["g"])
-            [found] = cluster.client(at).ask(request).coordinators
-            assert (found.error_code, found.node_id) == (0, 1)
-    assert commit(cluster, "b", topic, 3) == ErrorCode.NOT_COORDINATOR
-    assert commit(cluster, "a", topic, 3) == 0
-    assert committed(cluster, topic) == 3
-    assert [one.group_id for one in cluster.client("a").ask(ListGroupsRequest()).groups] == ["g"]
-    assert not cluster.client("b").ask(ListGroupsRequest()).groups
 
 
 def test_offsets_of_another_groups_topic_survive_while_it_is_down(cluster: KafkaCluster) -> None:
@@ -268,10 +256,48 @@ def test_change_that_the_other_group_does_not_answer_is_reported(cluster: KafkaC
 
 def test_settings_of_groups_are_changed_at_the_controller_only(cluster: KafkaCluster) -> None:
     config = AlterableConfig("consumer.session.timeout.ms", 0, "50000")
-    request = IncrementalAlterConfigsRequest([AlterConfigsResource(32, "g", [config])])
+    request = IncrementalAlterConfigsRequest([AlterConfigsResource(32, "f", [config])])
     [refused] = cluster.client("b").ask(request).responses
     [changed] = cluster.client("a").ask(request).responses
     assert (refused.error_code, changed.error_code) == (ErrorCode.NOT_CONTROLLER, 0)
+
+
+def settings(cluster: KafkaCluster, at: str) -> dict[str, str]:
+    """Return the settings that group `f` has itself, as a broker shows them."""
+    request = DescribeConfigsRequest([DescribeConfigsResource(32, "f", None)])
+    [found] = cluster.client(at).ask(request).results
+    return {config.name: config.value for config in found.configs if config.config_source == 8}
+
+
+def test_settings_of_a_group_reach_all_broker_groups(cluster: KafkaCluster) -> None:
+    name = "consumer.session.timeout.ms"
+    for operation, value, kept in ((0, "50000", {name: "50000"}), (1, None, {})):
+        change = AlterConfigsResource(32, "f", [AlterableConfig(name, operation, value)])
+        [changed] = cluster.client("a").ask(IncrementalAlterConfigsRequest([change])).responses
+        assert changed.error_code == 0
+        assert [settings(cluster, at) for at in cluster.names] == [kept, kept]
+
+
+def test_settings_of_a_group_are_repeated_for_a_broker_group_that_was_down(cluster: KafkaCluster) -> None:
+    change = AlterConfigsResource(32, "f", [AlterableConfig("share.heartbeat.interval.ms", 0, "6000")])
+    cluster.stop("b")
+    [changed] = cluster.client("a").ask(IncrementalAlterConfigsRequest([change])).responses
+    assert changed.error_code == ErrorCode.REQUEST_TIMED_OUT and "b" in changed.error_message.split()
+    cluster.restart("b")
+    cluster.wait(5)
+    [changed] = cluster.client("a").ask(IncrementalAlterConfigsRequest([change])).responses
+    assert changed.error_code == 0 and settings(cluster, "a") == settings(cluster, "b") != {}
+
+
+def test_odd_settings_of_a_group_are_refused_between_broker_groups(cluster: KafkaCluster) -> None:
+    peers = cluster.operations("a").peers
+    assert peers is not None
+    outcomes: list[Any] = []
+    for values in ({"odd": "1"}, {"share.heartbeat.interval.ms": "x"}, {"share.heartbeat.interval.ms": 1}):
+        peers.ask("b", GROUP_SETTINGS, {GROUP: "f", VALUES: values}).addErrback(outcomes.append)
+    cluster.wait(1)
+    assert len(outcomes) == 3 and all("share" in str(one) or "odd" in str(one) for one in outcomes)
+    assert not settings(cluster, "b")
 
 
 def test_topic_of_one_name_in_two_groups_belongs_to_the_first(cluster: KafkaCluster) -> None:

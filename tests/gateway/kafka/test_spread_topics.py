@@ -121,17 +121,17 @@ def fill(cluster: KafkaCluster, topic: str) -> None:
 
 
 def commit(cluster: KafkaCluster, topic: str, offsets: Sequence[int]) -> None:
-    """Commit an offset of group `g` in each partition."""
+    """Commit an offset of group `f` in each partition."""
     parts = [OffsetCommitRequestPartition(number, offset) for number, offset in enumerate(offsets)]
-    request = OffsetCommitRequest("g", topics=[OffsetCommitRequestTopic(topic, partitions=parts)])
+    request = OffsetCommitRequest("f", topics=[OffsetCommitRequestTopic(topic, partitions=parts)])
     [answer] = cluster.client("a").ask(request, 8).topics
     assert {one.error_code for one in answer.partitions} == {0}
 
 
 def committed(cluster: KafkaCluster, topic: str | None, count: int = 6, at: str = "a") -> list[int]:
-    """Return the offsets of group `g` in the partitions of a topic; of all it has if the topic is None."""
+    """Return the offsets of group `f` in the partitions of a topic; of all it has if the topic is None."""
     wanted = None if topic is None else [OffsetFetchRequestTopics(topic, partition_indexes=(*range(count),))]
-    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("g", topics=wanted)])
+    request = OffsetFetchRequest(groups=[OffsetFetchRequestGroup("f", topics=wanted)])
     [group] = cluster.client(at).ask(request, 9).groups
     found = {one.partition_index: one.committed_offset for each in group.topics for one in each.partitions}
     return [found[number] for number in sorted(found)]
@@ -183,7 +183,7 @@ def test_partitions_are_spread_over_all_groups_and_every_broker_shows_the_same(
         request = DescribeTopicPartitionsRequest([TopicRequest(topic)])
         [found] = cluster.client(asked).ask(request).topics
         assert [one.leader_id for one in found.partitions] == nodes(*SIX)
-        assert [topic] == [one.name for one in cluster.metadata(asked).topics]
+        assert cluster.shown(asked) == [topic]
     ids = {cluster.metadata(asked, topic).topics[0].topic_id for asked in NAMES}
     assert len(ids) == 1 and bytes(16) not in ids
 
@@ -209,7 +209,7 @@ def test_assigned_replicas_say_which_group_has_a_partition(cluster: KafkaCluster
     wanted = [CreatableReplicaAssignment(number, [node]) for number, node in enumerate((2001, 1, 2001))]
     topic = CreatableTopic("assigned", -1, -1, wanted)
     [checked] = cluster.client("a").ask(CreateTopicsRequest([topic], 1000, True)).topics
-    assert checked.error_code == 0 and not cluster.metadata("a").topics
+    assert checked.error_code == 0 and not cluster.shown("a")
     [result] = cluster.client("a").ask(CreateTopicsRequest([topic])).topics
     assert (result.error_code, result.num_partitions, result.replication_factor) == (0, 3, 1)
     assert leaders(cluster, "b", "assigned") == nodes("c", "a", "c")
@@ -299,9 +299,9 @@ def test_offsets_are_kept_by_partition_and_shown_by_queue(cluster: KafkaCluster)
     commit(cluster, topic, (0, 1, 2, 1, 2, 1))
     assert committed(cluster, topic) == committed(cluster, None) == [0, 1, 2, 1, 2, 1]
     offsets = cluster.operations("a").offsets
-    assert [offsets.recorded("g", topic, queue) for queue in (0, 1)] == [2, 1]  # partitions 2 and 5
+    assert [offsets.recorded("f", topic, queue) for queue in (0, 1)] == [2, 1]  # partitions 2 and 5
     permit = cluster.operations("a").gate.internal(Use.COMMIT_OFFSET)
-    offsets.record(permit, "g", topic, 1, 2)
+    offsets.record(permit, "f", topic, 1, 2)
     assert committed(cluster, topic) == [0, 1, 2, 1, 2, 2]
     cluster.wait(10)  # the log follows the table
     cluster.stop("a")
@@ -334,8 +334,8 @@ def test_metrics_of_a_group_have_the_numbers_of_its_partitions(cluster: KafkaClu
     reading = KafkaReading(member.broker, member.operations, (kafka_name, kafka_group))
     shown = [sample for part in reading.partitions(reading.end) for sample in part if sample[0][0] == topic]
     assert shown == [((topic, "2"), 2), ((topic, "5"), 2)]
-    offsets = [one for part in reading.group_offsets() for one in part if one[0] == "g"]
-    assert offsets == [("g", topic, 2, 2, 0), ("g", topic, 5, 1, 1)]
+    offsets = [one for part in reading.group_offsets() for one in part if one[0] == "f"]
+    assert offsets == [("f", topic, 2, 2, 0), ("f", topic, 5, 1, 1)]
 
 
 # A group that is down
@@ -396,7 +396,7 @@ def test_changes_while_a_group_is_down_are_refused_and_name_it(cluster: KafkaClu
     assert delete(cluster, "a", small).error_code == 0
     cluster.restart("c")
     cluster.wait(10)
-    assert [one.name for one in cluster.metadata("a").topics] == [topic]
+    assert cluster.shown("a") == [topic]
     assert leaders(cluster, "a", topic) == nodes(*SIX)
 
 
@@ -604,9 +604,16 @@ def test_group_that_does_not_own_a_topic_does_not_change_it_elsewhere(
 # Share groups
 
 
-def test_share_groups_are_offered_topics_that_the_first_group_has_whole(cluster: KafkaCluster) -> None:
+def names(topics: Topics) -> set[str]:
+    """Return the names of topics, without those of coordinators."""
+    return {topic.name for topic in topics if not topic.is_internal}
+
+
+def test_share_groups_are_offered_topics_that_the_group_of_their_coordinator_has_whole(
+    cluster: KafkaCluster,
+) -> None:
     whole, spread, other = cluster.make_topic("a"), cluster.make_spread("a"), cluster.make_topic("b")
-    operations = cluster.operations("a")
-    assert [topic.name for topic in Topics(operations, Shown.WHOLE)] == [whole]
-    assert {topic.name for topic in Topics(operations)} == {whole, spread}
-    assert {topic.name for topic in Topics(operations).everywhere} == {whole, spread, other}
+    topics = Topics(cluster.operations("a"))
+    assert names(Topics(cluster.operations("a"), Shown.WHOLE)) == {whole}
+    assert names(Topics(cluster.operations("b"), Shown.WHOLE)) == {other}
+    assert names(topics) == {whole, spread} and names(topics.everywhere) == {whole, spread, other}

@@ -7,9 +7,12 @@ from dataclasses import replace
 
 import pytest
 
+from mqgateway.engine.record_batches.batches import TRANSACTIONAL
 from mqgateway.gateway.broker.operations import CoordinatedTransaction, HangingTransaction
+from mqgateway.gateway.kafka.codec.messages.init_producer_id_request import InitProducerIdRequest
 from mqgateway.gateway.kafka.stuck_transactions import (
     LATE_MILLIS,
+    PERIOD_MILLIS,
     abort_command,
     is_late,
     terminate_command,
@@ -17,7 +20,13 @@ from mqgateway.gateway.kafka.stuck_transactions import (
 from mqgateway.gateway.kafka.transactions.status import TxnState
 from tests.gateway.kafka.api.test_metadata import create
 from tests.support.gateway.kafka.client import KafkaScene, kafka_scene
+from tests.support.gateway.kafka.cluster import KafkaCluster
+from tests.support.gateway.kafka.coordinated import TRANSACTION_KEYS, coordinators
+from tests.support.gateway.kafka.requests import batch_of_values, produce_request, produced
 from tests.support.gateway.kafka.transactions import TxnProducer
+
+TIMEOUT = 10_000_000
+"""Longer than any test takes, ms."""
 
 
 @pytest.fixture
@@ -88,3 +97,53 @@ def test_transaction_that_should_have_ended_is_shown_with_its_command(scene: Kaf
     assert (shown(scene).is_late, shown(scene).remedy) == (True, terminate_command("t"))
     scene.transactions.table.put(entry, replace(entry.status, state=TxnState.PREPARE_COMMIT))
     assert (shown(scene).is_late, shown(scene).remedy) == (True, "")
+
+
+# Several broker groups
+
+
+def waited(cluster: KafkaCluster, at: str) -> list[tuple[str, int]]:
+    """Return the partitions whose transactions a broker reports as hanging, some minutes later."""
+    cluster.wait(2 * (LATE_MILLIS + PERIOD_MILLIS) / 1000)
+    found = cluster.operations(at).coordinated.hanging_transactions()
+    return [(one.topic, one.partition) for one in found]
+
+
+def begin(cluster: KafkaCluster, transactional_id: str, topic: str) -> str:
+    """Begin a transaction in partition 2, at broker group b; return the group that coordinates it."""
+    [(_, node)] = coordinators(cluster, "a", [transactional_id], TRANSACTION_KEYS).values()
+    at = {1: "a", 1001: "b"}[node]
+    made = cluster.client(at).ask(InitProducerIdRequest(transactional_id, TIMEOUT, -1, -1))
+    assert made.error_code == 0
+    data = batch_of_values(
+        b"x",
+        now=cluster.world.clock.millis(),
+        flags=TRANSACTIONAL,
+        producer_id=made.producer_id,
+        producer_epoch=made.producer_epoch,
+        base_sequence=0,
+    )
+    request = produce_request(topic, data, transactional_id=transactional_id, partition=2)
+    assert produced(cluster.client("b"), request, 12).error_code == 0
+    return at
+
+
+@pytest.mark.parametrize(("transactional_id", "coordinator"), [("t", "a"), ("u", "b")])
+def test_transaction_hangs_once_the_coordinator_of_its_id_does_not_have_it(
+    transactional_id: str, coordinator: str
+) -> None:
+    """Partition 2 of the topic is queue 1 of broker group b."""
+    cluster = KafkaCluster(kafka_transaction_max_timeout_millis=TIMEOUT)
+    topic = cluster.make_spread("b", partitions=4)
+    assert begin(cluster, transactional_id, topic) == coordinator
+    assert waited(cluster, "b") == waited(cluster, "a") == []
+    cluster.transactions(coordinator).table.discard(transactional_id)
+    assert waited(cluster, "b") == [(topic, 2)]
+    assert waited(cluster, "a") == []
+
+
+def test_nothing_is_reported_as_hanging_while_another_coordinator_is_down() -> None:
+    cluster = KafkaCluster(kafka_transaction_max_timeout_millis=TIMEOUT)
+    begin(cluster, "t", cluster.make_spread("b", partitions=4))
+    cluster.stop("a")
+    assert waited(cluster, "b") == []

@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.ha.role import RoleKind
 from mqgateway.engine.names import validate_topic
+from mqgateway.engine.tables.partition_layout import ELSEWHERE
+from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.access.operations import AclOperation
 from mqgateway.gateway.broker.operations import Use
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
@@ -15,7 +17,7 @@ from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.headers import RequestHeader
 from mqgateway.gateway.kafka.rights import READING, VISIBLE, WRITING
-from mqgateway.gateway.kafka.topics import kafka_name, name_problem, store_name
+from mqgateway.gateway.kafka.topics import Topic, kafka_name, name_problem, store_name
 from tests.support.gateway.kafka.broker import KafkaBroker
 from tests.support.gateway.kafka.client import kafka_scene
 
@@ -39,6 +41,15 @@ def test_problems_of_names_say_what_is_wrong() -> None:
     assert "'..'" in (name_problem("..") or "")
     assert "249" in (name_problem("a" * 250) or "")
     assert "ASCII alphanumerics" in (name_problem("a b") or "")
+
+
+def test_topic_of_another_group_has_numbers_of_its_own_in_the_table_of_offsets() -> None:
+    topic = Topic("t", "t", bytes(16), TopicConfig("t", 4, 4), 1000, "b", None, "c", 4)
+    assert [topic.offset_key(one) for one in (0, 3)] == [0, 3]
+    assert [topic.partition_of(key) for key in (0, 3, ELSEWHERE)] == [0, 3, -1]
+    apart = topic._replace(is_apart=True)
+    assert [apart.offset_key(one) for one in (0, 3)] == [ELSEWHERE, ELSEWHERE + 3]
+    assert [apart.partition_of(key) for key in (0, ELSEWHERE, ELSEWHERE + 3)] == [-1, 0, 3]
 
 
 def test_a_topic_that_is_created_again_has_its_new_configuration() -> None:

@@ -14,7 +14,6 @@ from mqgateway.gateway.kafka.coordinator.records import Committed, OffsetKey
 from mqgateway.gateway.kafka.coordinator.records_log import MemoryRecordsLog
 from mqgateway.gateway.kafka.coordinator.transactional import PendingBatch
 from mqgateway.gateway.kafka.transaction_coordination import (
-    OFFSETS_PARTITION,
     TransactionCoordination,
     txn_settings,
 )
@@ -124,7 +123,9 @@ def test_pending_offsets_without_a_transaction_are_dropped_at_start() -> None:
     log = MemoryRecordsLog()
     made = TransactionCoordination(kafka.operations, kafka.topics, kafka.coordinator, log)
     known = outcome(made.coordinator.init("t", 1000, None))
-    outcome(made.checked("t", known, OFFSETS_PARTITION, adds=True))
+    partition = made.offsets_partition("g")
+    assert partition is not None
+    outcome(made.checked("t", known, partition, adds=True))
     pend(kafka, known)
     pend(kafka, ProducerEpoch(7, 0))
     made.tick()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
+from mqgateway.engine.message import java_hash
 from mqgateway.engine.meters import FrontEndMeter
 from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.broker.operations import Operations
@@ -17,6 +18,7 @@ from mqgateway.gateway.kafka.codec.messages.create_topics_request import (
 )
 from mqgateway.gateway.kafka.codec.messages.metadata_request import MetadataRequest, MetadataRequestTopic
 from mqgateway.gateway.kafka.front_end import KAFKA
+from mqgateway.gateway.kafka.transactions.coordinator import TxnCoordinator
 from tests.support.gateway.broker.group import Group, Member
 from tests.support.gateway.kafka.client import KafkaClient
 
@@ -82,10 +84,27 @@ class KafkaCluster:
         self._members[name].begin(BrokerRole.ASYNC_MASTER, 0)
         self.listen(name)
 
+    def extend(self, name: str) -> None:
+        """Append a group to the setting: start its master, and restart the others one after the other."""
+        self.names = (*self.names, name)
+        for other, member in self._members.items():
+            member.settings["kafka_cluster_groups"] = ",".join(self.names)
+            self.stop(other)
+            self.restart(other)
+            self.wait(5)
+        self.start(name)
+        self.wait(10)
+
     def stop(self, name: str) -> None:
         """Stop the master of a group."""
         self._servers.pop(name).stop()
         self._members[name].stop()
+
+    def kill(self, name: str) -> None:
+        """Kill the process of a group's master: it does nothing that a stop does."""
+        self._servers.pop(name)._schedule.stop()
+        self.world.net.ports.pop(KAFKA_PORT + self._offset(name))
+        self._members[name].kill()
 
     def listen(self, name: str) -> None:
         """Start Kafka's port of a group's master."""
@@ -113,6 +132,11 @@ class KafkaCluster:
     def operations(self, name: str) -> Operations:
         """Return the operations of a group's master."""
         return self._members[name].service.operations
+
+    def transactions(self, name: str) -> TxnCoordinator:
+        """Return the coordinator of transactions of a group's master."""
+        coordinator: TxnCoordinator = self._servers[name]._service._transactions.coordinator
+        return coordinator
 
     def node(self, name: str) -> int:
         """Return the node id of a group's master."""
@@ -156,6 +180,15 @@ class KafkaCluster:
         """Return what a group's master answers of topics; of all if none is named."""
         wanted = [MetadataRequestTopic(name=name) for name in topics] if topics else None
         return self.client(at).ask(MetadataRequest(topics=wanted, allow_auto_topic_creation=creates))
+
+    def shown(self, at: str) -> list[str]:
+        """Return the topics that a group's master shows, without those of coordinators."""
+        return [topic.name for topic in self.metadata(at).topics if not topic.is_internal]
+
+    def key_at(self, group: str, word: str = "key") -> str:
+        """Return a name of a consumer group that a broker group coordinates."""
+        names = (f"{word}{number}" for number in range(100))
+        return next(name for name in names if self.names[java_hash(name) % len(self.names)] == group)
 
     def leaders(self, at: str, topic: str) -> list[int]:
         """Return the leaders of a topic's partitions, as a group's master shows them."""
