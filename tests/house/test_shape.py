@@ -15,7 +15,6 @@ LONG_FILES = {
     "gateway/client/consumer.py": 454,
     "gateway/codec/command.py": 547,
     "gateway/grpc/http2.py": 563,
-    "gateway/metrics/broker_metrics.py": 471,
     "gateway/namesrv/routes.py": 544,
     "gateway/remoting/protocol.py": 529,
     "gateway/testing/server.py": 497,
