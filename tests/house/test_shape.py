@@ -17,7 +17,6 @@ LONG_FILES = {
     "gateway/grpc/http2.py": 563,
     "gateway/namesrv/routes.py": 544,
     "gateway/remoting/protocol.py": 529,
-    "gateway/testing/server.py": 497,
 }
 """Files that are longer, and their lines. It only shrinks: no file is added, and none grows."""
 SHARED_CLASS_NAMES = {
