@@ -13,7 +13,6 @@ LONG_FILES = {
     "engine/testing/crash_disk.py": 465,
     "engine/transactions/log.py": 532,
     "gateway/client/consumer.py": 454,
-    "gateway/codec/command.py": 547,
     "gateway/grpc/http2.py": 563,
     "gateway/namesrv/routes.py": 544,
     "gateway/remoting/protocol.py": 529,
