@@ -10,7 +10,6 @@ FILE_LINES_MAX = 450
 LONG_FILES = {
     "engine/store/message_store.py": 475,
     "engine/store/reader.py": 516,
-    "engine/testing/crash_disk.py": 465,
     "engine/transactions/log.py": 532,
     "gateway/client/consumer.py": 454,
     "gateway/grpc/http2.py": 563,
