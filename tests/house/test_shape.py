@@ -13,7 +13,6 @@ LONG_FILES = {
     "engine/transactions/log.py": 532,
     "gateway/client/consumer.py": 454,
     "gateway/grpc/http2.py": 563,
-    "gateway/namesrv/routes.py": 544,
     "gateway/remoting/protocol.py": 529,
 }
 """Files that are longer, and their lines. It only shrinks: no file is added, and none grows."""
