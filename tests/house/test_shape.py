@@ -10,7 +10,6 @@ FILE_LINES_MAX = 450
 LONG_FILES = {
     "engine/store/message_store.py": 475,
     "engine/store/reader.py": 516,
-    "gateway/grpc/http2.py": 563,
     "gateway/remoting/protocol.py": 529,
 }
 """Files that are longer, and their lines. It only shrinks: no file is added, and none grows."""
