@@ -12,24 +12,14 @@ Attributes are RocketMQ's property names in snake case: `flushDiskType` is `flus
 settings of servers are loaded on first use: a client has none of them.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from mqgateway.engine.options.option import (
-    BadValue,
-    Effect,
-    Option,
-    Value,
-    camel_case,
-    format_value,
-    options_of,
-    snake_case,
-)
+from mqgateway.engine.lazy import lazy_names
+from mqgateway.engine.options.option import Effect, Option, Value, camel_case, format_value, snake_case
 from mqgateway.engine.options.option_set import Effective, Options, OptionSet, SettingProblem
 from mqgateway.engine.options.properties import (
     Setting,
     change_properties,
-    decode_text,
     format_properties_text,
     load_properties,
 )
@@ -41,9 +31,19 @@ if TYPE_CHECKING:
     from mqgateway.engine.options.namesrv import NamesrvOptions
     from mqgateway.engine.options.replication import BrokerRole
     from mqgateway.engine.options.store import FlushDiskType, StoreOptions
+else:
+    __getattr__ = lazy_names(
+        globals(),
+        {
+            "engine.options.broker": ("BrokerOptions",),
+            "engine.options.clients": ("RequestMode",),
+            "engine.options.namesrv": ("NamesrvOptions",),
+            "engine.options.replication": ("BrokerRole",),
+            "engine.options.store": ("FlushDiskType", "StoreOptions"),
+        },
+    )
 
 __all__ = [
-    "BadValue",
     "BrokerOptions",
     "BrokerRole",
     "ClientAuthentication",
@@ -64,28 +64,8 @@ __all__ = [
     "Value",
     "camel_case",
     "change_properties",
-    "decode_text",
     "format_properties_text",
     "format_value",
     "load_properties",
-    "options_of",
     "snake_case",
 ]
-
-_OF_SERVERS = {
-    "BrokerOptions": "broker",
-    "BrokerRole": "replication",
-    "FlushDiskType": "store",
-    "NamesrvOptions": "namesrv",
-    "RequestMode": "clients",
-    "StoreOptions": "store",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Load the settings of a server on first use of one of their names."""
-    if name not in _OF_SERVERS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{_OF_SERVERS[name]}"), name)
-    globals()[name] = value
-    return value

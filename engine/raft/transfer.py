@@ -57,7 +57,7 @@ class Transfers:
         if request.transferor == state.self_id:
             code = self._refusal(request)
             if code is None:
-                self._hand_over(request.transferee, now, lambda answer: self._effects.reply(token, answer))
+                self._hand_over(request.transferee, lambda answer: self._effects.reply(token, answer))
                 return
         elif request.transferee != state.self_id:
             code = Code.UNEXPECTED_ARGUMENT
@@ -90,7 +90,7 @@ class Transfers:
     def _behind(self, member_id: str) -> int:
         return self._state.log.end_index - self._quorum.mark(member_id)
 
-    def _hand_over(self, transferee: str, now: int, on_transferred: OnTransferred) -> None:
+    def _hand_over(self, transferee: str, on_transferred: OnTransferred) -> None:
         state, term = self._state, self._state.term
         log.info("%s transfers leadership to %s", state.self_id, transferee)
         state.transferee = transferee
@@ -111,7 +111,7 @@ class Transfers:
         nearest = min(live, key=self._behind, default=None)
         if nearest is None or self._behind(nearest) >= self._settings.transfer_behind_max:
             return
-        self._hand_over(nearest, now, lambda answer: log.info("%s takes over: %s", nearest, answer.code.name))
+        self._hand_over(nearest, lambda answer: log.info("%s takes over: %s", nearest, answer.code.name))
 
     # The target.
 

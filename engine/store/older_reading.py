@@ -8,7 +8,7 @@ offset, and asks again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Final, NamedTuple
 
 from mqgateway.engine.message import PROPERTY_TAGS, tags_code
 from mqgateway.engine.names import is_lmq, is_system_topic
@@ -36,6 +36,20 @@ from mqgateway.engine.store.results import (
 
 MAX_BYTES: Final = 128 << 20
 """Maximum of bytes of an answer to a reader without a limit."""
+
+
+class MessageSelection(NamedTuple):
+    """Messages that an answer may have: their number, their bytes, and which; see `MessageStore.get`."""
+
+    max_count: int
+    max_bytes: int | None = None
+    accept: Accept | frozenset[int] | None = None
+    limits: TransferLimits = NO_LIMITS
+
+    @property
+    def most_bytes(self) -> int:
+        """The maximum of bytes."""
+        return MAX_BYTES if self.max_bytes is None else self.max_bytes
 
 
 class OlderReading:
@@ -68,47 +82,25 @@ class OlderReading:
         """Return the first offset of a queue, here or in the local log."""
         return self._source.min_offset(queue)
 
-    def get(
-        self,
-        queue: AnyQueue,
-        offset: int,
-        max_count: int,
-        max_bytes: int | None,
-        accept: Accept | frozenset[int] | None,
-        limits: TransferLimits,
-        may_wait: bool,
-    ) -> GetResult:
+    def get(self, queue: AnyQueue, offset: int, selection: MessageSelection, may_wait: bool) -> GetResult:
         """Return messages of a queue; see `MessageStore.get`."""
         try:
-            return self.read(queue, offset, max_count, max_bytes, accept, limits, may_wait)
+            return self.read(queue, offset, selection, may_wait)
         except NothingYet:
             low = self._source.min_offset(queue)
             return GetResult(GetStatus.OFFSET_OVERFLOW_ONE, offset, low, queue.max_offset)
 
-    def read(
-        self,
-        queue: AnyQueue,
-        offset: int,
-        max_count: int,
-        max_bytes: int | None,
-        accept: Accept | frozenset[int] | None,
-        limits: TransferLimits,
-        may_wait: bool,
-    ) -> GetResult:
+    def read(self, queue: AnyQueue, offset: int, selection: MessageSelection, may_wait: bool) -> GetResult:
         """Return messages of a queue as `get` does. Raises `NothingYet` if they cannot be read now."""
         low = self._source.min_offset(queue)
         if offset < low and self._source.has(queue):
             return outside(offset, low, queue.max_offset)
-        max_bytes = MAX_BYTES if max_bytes is None else max_bytes
         blocks = self._blocks(queue, offset, may_wait)
         if isinstance(queue, BatchConsumeQueue):
-            result = self._messages_of_batches(
-                queue, offset, max_count, max_bytes, accept, limits, blocks, may_wait
-            )
+            result = self._messages_of_batches(queue, offset, selection, blocks, may_wait)
         else:
-            count = min(max_count, limits.old_count)
-            answer = _Answer(offset, count, min(max_bytes, limits.old_bytes), accept)
-            window = max(self._options.max_filter_message_size // UNIT_SIZE, max_count)
+            answer = _Answer(offset, selection)
+            window = max(self._options.max_filter_message_size // UNIT_SIZE, selection.max_count)
             answer.take(blocks, queue.min_offset, window)
             result = answer.result(low, queue.max_offset, self._log.end_offset)
         self._source.load_ahead(queue, offset, result.next_offset)
@@ -129,15 +121,14 @@ class OlderReading:
             yield end, None
 
     def get_whole(
-        self, queue: AnyQueue, offset: int, max_count: int, max_bytes: int | None, may_wait: bool
+        self, queue: AnyQueue, offset: int, selection: MessageSelection, may_wait: bool
     ) -> GetResult:
         """Return records of a queue as they are stored, at least one: batches are not expanded."""
         if not isinstance(queue, BatchConsumeQueue):
-            return self.get(queue, offset, max_count, max_bytes, None, NO_LIMITS, may_wait)
+            return self.get(queue, offset, selection, may_wait)
         low, high = self._source.min_offset(queue), queue.max_offset
         if offset < low and self._source.has(queue):
             return outside(offset, low, high)
-        most = MAX_BYTES if max_bytes is None else max_bytes
         records, offsets = list[Record](), list[int]()
         count = total = last = 0
         next_offset = offset
@@ -154,7 +145,7 @@ class OlderReading:
                         continue
                     count += unit.messages
                     total += unit.size
-                    if records and (count > max_count or total > most):
+                    if records and (count > selection.max_count or total > selection.most_bytes):
                         return self._found(queue, offset, next_offset, records, offsets, count, last)
                     records.append(block.record(number))
                     offsets.append(unit.base_offset)
@@ -252,15 +243,15 @@ class OlderReading:
         self,
         queue: BatchConsumeQueue,
         offset: int,
-        max_count: int,
-        max_bytes: int,
-        accept: Accept | frozenset[int] | None,
-        limits: TransferLimits,
+        selection: MessageSelection,
         blocks: Iterator[tuple[int, OlderBlock | None]],
         may_wait: bool,
     ) -> GetResult:
         """Return messages, expanded from batches."""
-        answer = BatchAnswer(offset, 0, max_count, max_bytes, accept, limits, ENDLESS, self._expansion)
+        max_count, _, accept, limits = selection
+        answer = BatchAnswer(
+            offset, 0, max_count, selection.most_bytes, accept, limits, ENDLESS, self._expansion
+        )
         window = max(self._options.max_filter_message_size // BATCH_UNIT_SIZE, max_count)
         try:
             for begin, block in blocks:
@@ -285,13 +276,11 @@ class OlderReading:
 class _Answer:
     """Messages of one answer from a queue without batches, chosen record by record."""
 
-    def __init__(
-        self, offset: int, max_count: int, max_bytes: int, accept: Accept | frozenset[int] | None
-    ) -> None:
+    def __init__(self, offset: int, selection: MessageSelection) -> None:
         self._begin = self._next_offset = offset
-        self._max_count = max_count
-        self._max_bytes = max_bytes
-        self._accept = accept
+        self._max_count = min(selection.max_count, selection.limits.old_count)
+        self._max_bytes = min(selection.most_bytes, selection.limits.old_bytes)
+        self._accept = selection.accept
         self._records: list[bytes] = []
         self._offsets: list[int] = []
         self._bytes = self._last = 0

@@ -94,18 +94,6 @@ EXT_UNIT = Struct(
 )
 """Tags and filter bits of one message in consume queue ext; a queue unit's tags code points to it."""
 
-QUEUE_EXT_UNIT = Struct(
-    "size" / Int16sb,
-    "tags_code" / Int64sb,
-    "store_timestamp" / Int64sb,
-    "bit_map" / Prefixed(Int16sb, GreedyBytes),
-)
-"""RocketMQ's data about a message in `consumequeue_ext`.
-
-A consume queue unit has its offset there plus -2**63 in place of the tags code. A size of -1 ends a file.
-This store ignores these files and writes none.
-"""
-
 INDEX_HEADER = Struct(
     "begin_timestamp" / Int64sb,
     "end_timestamp" / Int64sb,

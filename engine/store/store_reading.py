@@ -22,7 +22,7 @@ from mqgateway.engine.store.inspection import Inspection
 from mqgateway.engine.store.key_query import INDEX_TAG, KeyQuery
 from mqgateway.engine.store.log import Log, oldest_store_time, record_at
 from mqgateway.engine.store.older_messages import NothingYet, OlderMessages
-from mqgateway.engine.store.older_reading import OlderReading
+from mqgateway.engine.store.older_reading import MessageSelection, OlderReading
 from mqgateway.engine.store.queue_sizes import QueueSizes
 from mqgateway.engine.store.reader import QueueReader
 from mqgateway.engine.store.record import decode, decode_all, properties_of
@@ -113,9 +113,10 @@ class StoreReading:
             older = self._older
             if older is not None and queue is not None and older.covers(queue, offset):
                 if whole:
-                    result = older.get_whole(queue, offset, max_count, max_bytes, may_wait)
+                    result = older.get_whole(queue, offset, MessageSelection(max_count, max_bytes), may_wait)
                 else:
-                    result = older.get(queue, offset, max_count, max_bytes, accept, limits, may_wait)
+                    selection = MessageSelection(max_count, max_bytes, accept, limits)
+                    result = older.get(queue, offset, selection, may_wait)
             else:
                 # A unit that is still in memory has a record that was just written.
                 is_fresh = isinstance(queue, ConsumeQueue) and offset >= queue.tail_start
@@ -151,7 +152,7 @@ class StoreReading:
     def _get_all(self, queue: AnyQueue, offset: int, most: int, may_wait: bool) -> GetResult:
         """Return messages of a queue, whatever their tags. Raises `NothingYet`."""
         if self._older is not None and self._older.covers(queue, offset):
-            return self._older.read(queue, offset, most, None, None, NO_LIMITS, may_wait)
+            return self._older.read(queue, offset, MessageSelection(most), may_wait)
         return self._reader_that(may_wait).get(queue, offset, most, None, None)
 
     def message(

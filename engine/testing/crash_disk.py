@@ -10,12 +10,9 @@ the earlier state:
 the seed chooses, sector by sector and name by name: any of the contents a sector had, any of the lengths,
 any of the names. Sometimes names are kept in order, as journals of file systems do, sometimes not.
 
-Every call that changes the disk is an operation with a number. `watch` is called with each while it is in
-flight (written but not synced, or for a sync not yet synced), which is the moment to take a `crash`; or
-`cut_at` names the operation at which the power goes: `PowerCut` leaves the call and every later one.
-
-`fail_next` lets calls fail, at once or at the n-th, with any error, having written any part. A sync that
-failed loses what it should have written for good: a later sync that succeeds does not bring it to the
+Calls are counted, watched, and fail on request: see `disk_faults`. An operation is watched while it is in
+flight (written but not synced, or for a sync not yet synced), which is the moment to take a `crash`. A sync
+that failed loses what it should have written for good: a later sync that succeeds does not bring it to the
 disk, as with the kernel's page cache. `flip` changes a bit, `lose` takes a whole file away.
 """
 
@@ -24,49 +21,12 @@ from __future__ import annotations
 import errno
 import os
 import random
-from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple, cast
 
 from mqgateway.engine.disk import File, FileSystem, MappedRegion, Window
+from mqgateway.engine.testing.disk_faults import DiskFaults, disk_error
 from mqgateway.engine.testing.inode import Inode
-
-_KEPT_OPERATIONS = 40
-
-
-class PowerCut(BaseException):
-    """The power went; not an `Exception`, so that no handler of those resumes the work."""
-
-
-class Operation(NamedTuple):
-    """One change of the disk: its number, from 1, what it was and on which path."""
-
-    number: int
-    call: str
-    path: str
-
-
-class DiskFault:
-    """An injected failure: it passes `skip` calls, then fails `times`; `has_hit` is true after the first."""
-
-    def __init__(self, call: str, path: str, error: int, skip: int, times: int, part: float) -> None:
-        self.call, self.path, self.error, self.part = call, path, error, part
-        self.skip, self.times = skip, times
-        self.has_hit = False
-
-    def hits(self, call: str, path: str) -> bool:
-        """Return True if this call fails."""
-        if call != self.call and self.call != "any":
-            return False
-        if self.path not in path or self.times <= 0:
-            return False
-        if self.skip:
-            self.skip -= 1
-            return False
-        self.times -= 1
-        self.has_hit = True
-        return True
-
 
 _DIRECTORY = Inode()
 """Stands for any directory in the table of names."""
@@ -148,7 +108,7 @@ class CrashFile:
         inode.write(offset, data if fault is None else data[: int(len(data) * fault.part)])
         disk.step("write", self._path)
         if fault is not None:
-            raise _error(fault.error, self._path)
+            raise disk_error(fault.error, self._path)
 
     def sync(self) -> None:
         disk = self._disk
@@ -157,7 +117,7 @@ class CrashFile:
         disk.step("sync", self._path)
         if fault is not None:
             self._inode.lose_sync()
-            raise _error(fault.error, self._path)
+            raise disk_error(fault.error, self._path)
         self._inode.sync()
 
     def size(self) -> int:
@@ -191,56 +151,24 @@ class _CrashFileSystem:
         return
 
 
-def _error(number: int, path: str) -> OSError:
-    return OSError(number, os.strerror(number), path)
-
-
-class CrashDisk:
-    """See the head of the file. `operations` counts changes, `syncs` calls of sync, `recent` names the last
-    operations; `used` (bytes), if set, is what `usage` says, and `reserved` what only an administrator has.
+class CrashDisk(DiskFaults):
+    """See the head of the file. `syncs` counts calls of sync; `used` (bytes), if set, is what `usage`
+    returns, and `reserved` what only an administrator has.
     """
 
     def __init__(self, total: int = 1 << 40, millis: Callable[[], int] = lambda: 0) -> None:
+        super().__init__()
         self.total = total
         self.used: int | None = None
         self.reserved = 0
         self.millis = millis
         self.syncs = 0
-        self.operations = 0
-        self.recent: deque[Operation] = deque(maxlen=_KEPT_OPERATIONS)
-        self.watch: Callable[[Operation], None] | None = None
-        self.cut_at: int | None = None
-        self._dead = False
         self._names: dict[str, Inode] = {"": _DIRECTORY, "/": _DIRECTORY}
         self._durable: dict[str, Inode] = dict(self._names)
         self._journal: dict[str, list[_NameChange]] = {}
         self._locks: dict[str, CrashFile] = {}
-        self._faults: list[DiskFault] = []
 
     # Operations for tests.
-
-    def fail_next(
-        self,
-        call: str,
-        part_of_path: str = "",
-        error: int = errno.EIO,
-        times: int = 1,
-        *,
-        skip: int = 0,
-        part: float = 0.5,
-    ) -> DiskFault:
-        """Let `times` calls on such paths fail, after `skip` that do not.
-
-        `call` is read, write, sync, truncate, open, window, makedirs, rename, unlink, sync_dir, or any of
-        them with "any". `part` of the data is written before a write fails.
-        """
-        fault = DiskFault(call, part_of_path, error, skip, times, part)
-        self._faults.append(fault)
-        return fault
-
-    def heal(self) -> None:
-        """Remove all injected failures."""
-        self._faults.clear()
 
     def flip(self, path: str, offset: int, bit: int = 0) -> None:
         """Change a bit of a file, unseen by its readers and writers."""
@@ -297,29 +225,6 @@ class CrashDisk:
 
     # Calls of files.
 
-    def fault(self, call: str, path: str) -> DiskFault | None:
-        """Return the failure injected for this call."""
-        if self._dead:
-            raise PowerCut
-        return next((fault for fault in self._faults if fault.hits(call, path)), None)
-
-    def allow(self, call: str, path: str) -> None:
-        """Raise if a failure was injected for this call."""
-        fault = self.fault(call, path)
-        if fault is not None:
-            raise _error(fault.error, path)
-
-    def step(self, call: str, path: str) -> None:
-        """Count an operation that is in flight."""
-        self.operations += 1
-        operation = Operation(self.operations, call, path)
-        self.recent.append(operation)
-        if self.watch is not None:
-            self.watch(operation)
-        if self.operations == self.cut_at:
-            self._dead = True
-            raise PowerCut
-
     def unlock(self, path: str, file: CrashFile) -> None:
         """Release a lock when the file that holds it is closed."""
         if self._locks.get(path) is file:
@@ -343,7 +248,7 @@ class CrashDisk:
         self.allow("open", path)
         if create and path not in self._names:
             if not self.is_dir(os.path.dirname(path)):
-                raise _error(errno.ENOENT, os.path.dirname(path))
+                raise disk_error(errno.ENOENT, os.path.dirname(path))
             inode = Inode()
             inode.modified = self.millis()
             self._change("create", "", path, inode)
@@ -394,7 +299,7 @@ class CrashDisk:
         self.syncs += 1
         self.allow("sync_dir", path)
         if not self.is_dir(path):
-            raise _error(errno.ENOENT, path)
+            raise disk_error(errno.ENOENT, path)
         self.step("sync_dir", path)
         for change in self._journal.pop(path, ()):
             change.apply(self._durable)
@@ -456,7 +361,7 @@ class _Looked(CrashDisk):
 
     def open(self, path: str, create: bool = False) -> File:
         if create:
-            raise _error(errno.EROFS, path)
+            raise disk_error(errno.EROFS, path)
         return CrashFile(self._disk, path, self._get(path))
 
     def lock(self, path: str) -> File:

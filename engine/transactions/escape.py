@@ -16,9 +16,9 @@ from mqgateway.engine.message import TRANS_HALF_TOPIC, TRANS_OP_HALF_TOPIC, Mess
 from mqgateway.engine.steps import Steps
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
 from mqgateway.engine.tables.offsets import ConsumerOffsets
+from mqgateway.engine.transactions.checks import ATTEMPTS_MAX
 from mqgateway.engine.transactions.half import HALF_QUEUE, HalfMessage
 from mqgateway.engine.transactions.listing import GROUP
-from mqgateway.engine.transactions.log import ATTEMPTS_MAX
 from mqgateway.engine.transactions.ops import listed
 from mqgateway.engine.transactions.settled import Settled
 

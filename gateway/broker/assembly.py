@@ -37,7 +37,6 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.clients.table import ClientTable
 from mqgateway.gateway.broker.cluster.state import ClusterState
 from mqgateway.gateway.broker.consume.state import ConsumeState
-from mqgateway.gateway.broker.controlled.replica import ControlledReplica
 from mqgateway.gateway.broker.environment import BrokerEnvironment
 from mqgateway.gateway.broker.flow_control import FlowControl
 from mqgateway.gateway.broker.lite.state import LiteState
@@ -58,6 +57,7 @@ from mqgateway.gateway.runtime.loop import Clockwork, Reactor
 
 if TYPE_CHECKING:
     from mqgateway.gateway.access.administration import AccessAdministration
+    from mqgateway.gateway.broker.controlled.replica import ControlledReplica
     from mqgateway.gateway.broker.ledger.member import LedgerMember
 
 
@@ -304,6 +304,8 @@ def join_group(broker: Broker, client: RemotingClient, reactor: Reactor) -> Grou
     membership = BrokerMembership(broker, services, replication, client.request, client.send_oneway)
     controlled = None
     if isinstance(replicas, AgreedReplicas):
+        from mqgateway.gateway.broker.controlled.replica import ControlledReplica
+
         controlled = ControlledReplica(broker, replication, replicas, epochs, client.request)
     cluster.registration.watch_master(replication.on_master if controlled is None else controlled.on_master)
     nodes = NodeExchange(

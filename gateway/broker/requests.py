@@ -8,13 +8,13 @@ RocketMQ: `BrokerController.registerProcessor`.
 
 from __future__ import annotations
 
-from mqgateway.gateway.broker.access import requests as access_requests
+from mqgateway.gateway.access.needs import USERS
 from mqgateway.gateway.broker.admin import requests as admin_requests
 from mqgateway.gateway.broker.clients import requests as client_requests
 from mqgateway.gateway.broker.consume import requests as consume_requests
 from mqgateway.gateway.broker.controlled import requests as controlled_requests
 from mqgateway.gateway.broker.lite import requests as lite_requests
-from mqgateway.gateway.broker.needs import RequestDeclaration
+from mqgateway.gateway.broker.needs import Needs, RequestDeclaration, on_first_use
 from mqgateway.gateway.broker.pop import requests as pop_requests
 from mqgateway.gateway.broker.produce import reply_requests
 from mqgateway.gateway.broker.produce import requests as produce_requests
@@ -37,7 +37,8 @@ OF_ROOMS: dict[int, RequestDeclaration | Translated] = {
     **client_requests.REQUESTS,
     # Administration
     **admin_requests.REQUESTS,
-    **access_requests.REQUESTS,
+    # A slave copies its master's users, so each role answers.
+    **on_first_use("mqgateway.gateway.access.requests", dict.fromkeys(USERS, Needs.NOTHING)),
     # Replication
     **ha_requests.REQUESTS,
     **controlled_requests.REQUESTS,

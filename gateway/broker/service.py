@@ -36,7 +36,6 @@ from mqgateway.gateway.access.signature import Credentials
 from mqgateway.gateway.access.tables import AccessTables
 from mqgateway.gateway.broker.acting.services import restore_topics
 from mqgateway.gateway.broker.assembly import build_broker, join_group
-from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
 from mqgateway.gateway.broker.detailed_stats import DetailedStats
 from mqgateway.gateway.broker.draining import Draining
 from mqgateway.gateway.broker.environment import BrokerEnvironment
@@ -121,6 +120,8 @@ class BrokerService(RemotingService):
         guard = self._access if access.is_on else None
         admission, table, guards = guarded(self.broker, guard, self._plain, self._schedule.pause)
         if self.group.controlled is not None:
+            from mqgateway.gateway.broker.controlled.guard import AuthorityGuard
+
             hooks = [AuthorityGuard(self.group.controlled), *hooks]
         after_read = end_of_read(self.broker, self.group.after_read)
         connection_settings = server_settings(self._remoting, runtime.reactor, after_read)

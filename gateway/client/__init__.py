@@ -45,8 +45,9 @@ Modules that do I/O, with Deferreds over `gateway.remoting`:
                   generated from the core's classes by `scripts/client_apis.py`
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mqgateway.engine.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mqgateway.engine.tables.groups import SubscriptionGroupConfig
@@ -87,6 +88,51 @@ if TYPE_CHECKING:
     )
     from mqgateway.gateway.client.subscriptions import Sql
     from mqgateway.gateway.codec.bodies import MessageQueue
+else:
+    __getattr__ = lazy_names(
+        globals(),
+        {
+            "engine.tables.groups": ("SubscriptionGroupConfig",),
+            "engine.tables.topics": ("TopicConfig",),
+            "gateway.client.blocking": (
+                "Admin",
+                "LitePullConsumer",
+                "Producer",
+                "PullConsumer",
+                "PushConsumer",
+                "SimpleConsumer",
+                "TransactionListener",
+                "TransactionProducer",
+            ),
+            "gateway.client.errors": (
+                "BadArgument",
+                "BrokerError",
+                "ClientError",
+                "NoBroker",
+                "NoRoute",
+                "NotRunning",
+                "ReplyTimedOut",
+                "SendFailed",
+                "TimedOut",
+                "TooBusy",
+                "Unreachable",
+            ),
+            "gateway.client.listening": ("Consumed", "Context"),
+            "gateway.client.message": (
+                "Message",
+                "PullResult",
+                "PullStatus",
+                "ReceivedMessage",
+                "SendResult",
+                "SendStatus",
+                "TransactionResult",
+                "TransactionState",
+            ),
+            "gateway.client.subscriptions": ("Sql",),
+            "gateway.codec.bodies": ("MessageQueue",),
+        },
+    )
+
 __all__ = [
     "Admin",
     "BadArgument",
@@ -122,57 +168,3 @@ __all__ = [
     "TransactionState",
     "Unreachable",
 ]
-
-_PLACES = {
-    "gateway.client.blocking": (
-        "Admin",
-        "LitePullConsumer",
-        "Producer",
-        "PullConsumer",
-        "PushConsumer",
-        "SimpleConsumer",
-        "TransactionListener",
-        "TransactionProducer",
-    ),
-    "gateway.client.errors": (
-        "BadArgument",
-        "BrokerError",
-        "ClientError",
-        "NoBroker",
-        "NoRoute",
-        "NotRunning",
-        "ReplyTimedOut",
-        "SendFailed",
-        "TimedOut",
-        "TooBusy",
-        "Unreachable",
-    ),
-    "gateway.client.listening": (
-        "Consumed",
-        "Context",
-    ),
-    "gateway.client.message": (
-        "Message",
-        "PullResult",
-        "PullStatus",
-        "ReceivedMessage",
-        "SendResult",
-        "SendStatus",
-        "TransactionResult",
-        "TransactionState",
-    ),
-    "gateway.client.subscriptions": ("Sql",),
-    "gateway.codec.bodies": ("MessageQueue",),
-    "engine.tables.groups": ("SubscriptionGroupConfig",),
-    "engine.tables.topics": ("TopicConfig",),
-}
-_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a public name on first access, so that administration works without importing Twisted."""
-    if name not in _PLACE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"mqgateway.{_PLACE_OF[name]}"), name)
-    globals()[name] = value
-    return value

@@ -51,11 +51,6 @@ RESET_PAUSE_SECONDS = 10.0
 """Pause of a consumer before it continues from reset offsets, so that listener calls in flight can end."""
 UNKNOWN_SECONDS = 2.0
 """Delay before topics without a route at start-up are looked up again."""
-FIRST_SECONDS = 0.5
-"""Delay before a new queue is read, in which its previous owner can commit."""
-PAUSED_MILLIS = 1_000
-FLOW_CONTROL_MILLIS = 50
-BROKER_FLOW_CONTROL_MILLIS = 20
 
 QueuesChanged = Callable[[str, Collection[MessageQueue], Collection[MessageQueue]], object]
 """Callback for changed queues; it gets the topic, all queues of the topic, and the member's own queues."""

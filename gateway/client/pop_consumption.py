@@ -14,18 +14,18 @@ from typing import NamedTuple, Protocol
 
 from mqgateway.gateway.client.answers import decode_header
 from mqgateway.gateway.client.client import Client
-from mqgateway.gateway.client.consumer import (
-    BROKER_FLOW_CONTROL_MILLIS,
-    FIRST_SECONDS,
-    FLOW_CONTROL_MILLIS,
-    PAUSED_MILLIS,
-    GroupConsumer,
-)
+from mqgateway.gateway.client.consumer import GroupConsumer
 from mqgateway.gateway.client.errors import BrokerError, ClientError
 from mqgateway.gateway.client.listening import Consumed, Context
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.client.options import ConsumeFrom, PushOptions
-from mqgateway.gateway.client.process_queue import PULL_IDLE_MILLIS
+from mqgateway.gateway.client.process_queue import (
+    BROKER_FLOW_CONTROL_MILLIS,
+    FIRST_SECONDS,
+    FLOW_CONTROL_MILLIS,
+    PAUSED_MILLIS,
+    PULL_IDLE_MILLIS,
+)
 from mqgateway.gateway.client.reading import read_messages
 from mqgateway.gateway.client.receipts import given, pause, restamp, stamp
 from mqgateway.gateway.codec.bodies import MessageQueue, PopProcessQueueInfo, SubscriptionData

@@ -16,6 +16,13 @@ PULL_IDLE_MILLIS = 120_000
 """A queue that was not pulled for this time is stuck, and is acquired again."""
 LOCK_LIVE_MILLIS = 30_000
 """Time after which a broker's lock expires unless renewed."""
+FIRST_SECONDS = 0.5
+"""Delay before a new queue is read, in which its previous owner can commit."""
+PAUSED_MILLIS = 1_000
+FLOW_CONTROL_MILLIS = 50
+BROKER_FLOW_CONTROL_MILLIS = 20
+"""Pauses before the next request for messages: of a paused consumer, with too many messages, and of a broker
+that is too busy."""
 MEBIBYTE = 1024 * 1024
 
 

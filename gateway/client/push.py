@@ -18,15 +18,7 @@ from mqgateway.gateway.client.allocation import Strategy
 from mqgateway.gateway.client.asking import as_deferred
 from mqgateway.gateway.client.begin_times import checked_time
 from mqgateway.gateway.client.client import Client, Environment
-from mqgateway.gateway.client.consumer import (
-    BROKER_FLOW_CONTROL_MILLIS,
-    FIRST_SECONDS,
-    FLOW_CONTROL_MILLIS,
-    PAUSED_MILLIS,
-    Failed,
-    GroupConsumer,
-    QueuesChanged,
-)
+from mqgateway.gateway.client.consumer import Failed, GroupConsumer, QueuesChanged
 from mqgateway.gateway.client.consuming import Concurrent
 from mqgateway.gateway.client.errors import BadArgument, BrokerError, ClientError
 from mqgateway.gateway.client.listening import Listener
@@ -35,7 +27,14 @@ from mqgateway.gateway.client.message import PullResult, PullStatus, ReceivedMes
 from mqgateway.gateway.client.options import PushOptions, made
 from mqgateway.gateway.client.ordered import OrderedConsumption
 from mqgateway.gateway.client.pop_consumption import PopConsumption
-from mqgateway.gateway.client.process_queue import MEBIBYTE, ProcessQueue
+from mqgateway.gateway.client.process_queue import (
+    BROKER_FLOW_CONTROL_MILLIS,
+    FIRST_SECONDS,
+    FLOW_CONTROL_MILLIS,
+    MEBIBYTE,
+    PAUSED_MILLIS,
+    ProcessQueue,
+)
 from mqgateway.gateway.client.producer import traced
 from mqgateway.gateway.client.returning import Returns
 from mqgateway.gateway.client.settings import PushSettings

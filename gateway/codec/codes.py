@@ -308,16 +308,13 @@ class SerializeType(IntEnum):
 
 
 # Version ordinals where behaviour changed. Standard: `MQVersion`.
-V3_0_6_SNAPSHOT = 26
 V3_1_8_SNAPSHOT = 62
 V3_4_9 = 121
-V4_0_0 = 213
 V4_9_3 = 399
 V4_9_4 = 401
 V4_9_8 = 409
 V5_0_0 = 413
 V5_3_1 = 475
-V5_3_3 = 479
 V5_5_0 = 513
 
 CURRENT_VERSION = V5_5_0

@@ -1,28 +1,27 @@
-"""RemotingCommand: one request or answer, and its two header forms.
+"""RemotingCommand: one request or answer, and its frame.
 
-`decode_command` and `encode_command` choose the form by the header word; JSON is handled by orjson, the
-binary ROCKETMQ form by struct. `encode_response` is the fast path for answers, which a server uses for every
-request. The grammar of both forms is defined in `gateway.codec.schema`, and a test proves this file equal to
-it. RocketMQ: `RemotingCommand`, `RemotingSerializable`, `RocketMQSerializable`.
-
-JSON headers are read as tolerantly as by RocketMQ. Members may be missing, unknown or null, and of any type
-that `engine.java_types` converts, such as a language by its number. Other types, and text that is not JSON,
-are a CodecError. So are lengths in a binary header that exceed it.
+`decode_command` and `encode_command` choose the form of the header by its first word: JSON (`json_header`),
+or ROCKETMQ (`binary_header`). `encode_response` is the fast path for answers, which a server uses for every
+request. The grammar of both forms is defined in `gateway.codec.schema`, and a test proves these files equal
+to it. RocketMQ: `RemotingCommand`.
 """
 
-import json
-import re
 import struct
 from collections.abc import Mapping
 from typing import Any, Final, Self, TypeVar
 
-import orjson
-
 from mqgateway.engine.extension import Outline, native
-from mqgateway.engine.java_types import INT_BITS, to_enum, to_integer, to_object, to_text
+from mqgateway.gateway.codec.binary_header import binary_outline, decode_binary_header, encode_binary_header
 from mqgateway.gateway.codec.codes import CURRENT_VERSION, LanguageCode, SerializeType
 from mqgateway.gateway.codec.errors import HeaderTooLarge, ProtocolError
 from mqgateway.gateway.codec.fields import Header
+from mqgateway.gateway.codec.json_header import (
+    decode_json_header,
+    dump_json_header,
+    json_outline,
+    language_name,
+    strings_in,
+)
 
 RESPONSE_FLAG: Final = 1
 ONEWAY_FLAG: Final = 2
@@ -33,19 +32,12 @@ HEADER_MAX: Final = 256 * 1024
 FIELDS_MAX: Final = 1000
 """Default limit of the number of header fields."""
 
-_INT_MIN: Final = -(2**31)
-_INT_MAX: Final = 2**31 - 1
 _LANGUAGE_NAMES: Final[dict[str, LanguageCode]] = {language.name: language for language in LanguageCode}
-_LANGUAGES: Final = tuple(language.name for language in LanguageCode)
 _LANGUAGE_NUMBERS: Final[dict[int, LanguageCode]] = {int(language): language for language in LanguageCode}
 
 _HEADER_WORD: Final = struct.Struct(">I")
 _FRAME_START: Final = struct.Struct(">iI")
-_BINARY_START: Final = struct.Struct(">hbhiii")  # code, language, version, opaque, flag, length of the remark
-_LENGTH: Final = struct.Struct(">i")
-_KEY_LENGTH: Final = struct.Struct(">h")
 _HEADER_LENGTH_MAX: Final = 0xFFFFFF
-_OUTLINE: Final = 4096  # bytes at either end of a JSON header that are searched for its main members
 _OTHER_MEMBERS: Final = 16  # maximum members of a JSON header other than fields
 _SURELY_FEW: Final = 8192  # bytes of a JSON header below which fields are counted only after parsing
 
@@ -231,11 +223,24 @@ def decode_command(
         text = f"a header of {body_start - 4} bytes, more than the {header_max} that maxHeaderSize allows"
         raise HeaderTooLarge(text, _outline(payload, body_start, form))
     if form == _JSON:
-        if body_start > _SURELY_FEW and _strings(payload[4:body_start]) > 4 * (fields_max + _OTHER_MEMBERS):
+        if body_start > _SURELY_FEW and strings_in(payload[4:body_start]) > 4 * (fields_max + _OTHER_MEMBERS):
             raise _too_many(fields_max, _outline(payload, body_start, form))
         command = _decode_json(payload, body_start, fields_max)
     elif form == _ROCKETMQ:
-        command = _decode_binary(payload[4:body_start], fields_max)
+        header = payload[4:body_start]
+        code, language, version, opaque, flag, remark, fields = decode_binary_header(header, fields_max)
+        command = RemotingCommand(
+            code,
+            language=_LANGUAGE_NUMBERS.get(language, _OTHER_LANGUAGE),
+            version=version,
+            opaque=opaque,
+            flag=flag,
+            remark=remark,
+            ext_fields=fields,
+            serialize_type=SerializeType.ROCKETMQ,
+        )
+        if fields is None:
+            raise _too_many(fields_max, command)
     else:
         raise ProtocolError(f"unknown header form {form}")
     command.body = payload[body_start:]
@@ -249,7 +254,11 @@ def encode_command(command: RemotingCommand) -> bytes:
     the length of a field's name.
     """
     form = command.serialize_type
-    header = _encode_json(command) if form == _JSON else _encode_binary(command)
+    if form == _JSON:
+        header = _encode_json(command)
+    else:
+        numbers = command.code, command.language, command.version, command.opaque, command.flag
+        header = encode_binary_header(numbers, command.remark, command.ext_fields)
     return _frame(form, header, command.body)
 
 
@@ -289,7 +298,7 @@ def encode_response(
         header["extFields"] = header_fields
     if remark is not None:
         header["remark"] = remark
-    return _frame(_JSON, _dump(header), body)
+    return _frame(_JSON, dump_json_header(header), body)
 
 
 def _frame(form: int, header: bytes, body: bytes) -> bytes:
@@ -310,58 +319,17 @@ def _too_many(fields_max: int, request: RemotingCommand) -> HeaderTooLarge:
 def _outline(payload: bytes, body_start: int, form: int) -> RemotingCommand:
     """Return the command without its fields, of a header that is too large to be read. Raises CodecError."""
     if form == _ROCKETMQ:
-        if body_start < 4 + _BINARY_START.size:
-            raise ProtocolError("a binary header that ends too early")
-        code, _, _, opaque, flag, _ = _BINARY_START.unpack_from(payload, 4)
+        code, opaque, flag = binary_outline(payload[4:body_start])
         return RemotingCommand(code, opaque=opaque, flag=flag, serialize_type=SerializeType.ROCKETMQ)
-    # Writers of JSON headers put the fields last, or sort the members by name.
-    ends = payload[4 : min(body_start, 4 + _OUTLINE)] + payload[max(4, body_start - _OUTLINE) : body_start]
-    code, opaque, flag = (_member(ends, name) for name in (b"code", b"opaque", b"flag"))
+    code, opaque, flag = json_outline(payload, body_start)
     return RemotingCommand(code, opaque=opaque, flag=flag)
-
-
-def _member(text: bytes, name: bytes) -> int:
-    found = re.search(rb'"' + name + rb'"[ \t\n\r]*:[ \t\n\r]*(-?[0-9]{1,10})', text)
-    number = _INT_MAX + 1 if found is None else int(found[1])
-    if not _INT_MIN <= number <= _INT_MAX:
-        raise ProtocolError(f"a header that is too large and has no {name.decode()} where it is looked for")
-    return number
-
-
-def _strings(text: bytes) -> int:
-    """Return one to two times the number of strings in JSON: no opening quote has a backslash before it."""
-    return text.count(b'"') - text.count(b'\\"')
-
-
-# JSON form
 
 
 def _decode_json(payload: bytes, end: int, fields_max: int) -> RemotingCommand:
     outline = None if native is None else native.json_header(payload, end)
     if outline is not None and outline[7] <= fields_max:
         return _of_outline(outline)
-    text = payload[4:end]
-    try:
-        header = orjson.loads(text)
-    except orjson.JSONDecodeError:
-        header = _load_leniently(text)
-    if type(header) is not dict:
-        raise ProtocolError("the JSON header is not an object")
-    get = header.get
-    code, version, opaque, flag = get("code", 0), get("version", 0), get("opaque", 0), get("flag", 0)
-    if not (
-        type(code) is type(version) is type(opaque) is type(flag) is int  # a bool has another type
-        and _INT_MIN <= code <= _INT_MAX
-        and _INT_MIN <= version <= _INT_MAX
-        and _INT_MIN <= opaque <= _INT_MAX
-        and _INT_MIN <= flag <= _INT_MAX
-    ):
-        # One by one: compiled code mistakes an error raised within `map` for the end of the numbers.
-        code, version, opaque, flag = _number(code), _number(version), _number(opaque), _number(flag)
-    language = get("language", "JAVA")
-    if type(language) is not str:
-        language = _language_name(language)
-    remark, fields = _text(get("remark")), _text_fields(get("extFields"))
+    code, language, version, opaque, flag, remark, fields = decode_json_header(payload[4:end])
     command = _of_parts(code, language, version, opaque, flag, remark, fields, None)
     if len(fields) > fields_max:
         raise _too_many(fields_max, command)
@@ -386,7 +354,7 @@ def _of_parts(
     known = _LANGUAGE_NAMES.get(language)
     return RemotingCommand(
         code,
-        language=_LANGUAGE_NAMES[_language_name(language)] if known is None else known,
+        language=_LANGUAGE_NAMES[language_name(language)] if known is None else known,
         version=version,
         opaque=opaque,
         flag=flag,
@@ -394,54 +362,6 @@ def _of_parts(
         ext_fields=fields,
         text=text,
     )
-
-
-def _number(value: Any) -> int:
-    try:
-        return to_integer(value, INT_BITS) or 0
-    except (OverflowError, ValueError):
-        raise ProtocolError("code, version, opaque or flag is not a 32-bit number") from None
-
-
-def _language_name(value: Any) -> str:
-    """Return the name of a language given by number or by an unknown name."""
-    try:
-        return to_enum(value, _LANGUAGES) or "OTHER"
-    except (OverflowError, ValueError):
-        raise ProtocolError("the language is neither the name nor the number of a language") from None
-
-
-def _text_fields(fields: Any) -> dict[str, str]:
-    """Return `extFields` with every value as text, without those that are null."""
-    try:
-        members = to_object(fields) or {}
-    except ValueError:
-        raise ProtocolError("extFields is not an object") from None
-    try:
-        "".join(members.values())  # the cheapest test that all values are text
-    except TypeError:
-        return {name: text for name, value in members.items() if (text := _text(value)) is not None}
-    return members
-
-
-def _text(value: Any) -> str | None:
-    try:
-        return to_text(value)
-    except ValueError:
-        raise ProtocolError("the header is nested too deeply") from None
-
-
-def _load_leniently(text: bytes) -> Any:
-    """Parse text that RocketMQ's JSON library accepts although it is not strict JSON.
-
-    That is malformed UTF-8 (read as U+FFFD, as in Java), unescaped control characters, and lone surrogates
-    (read as `?`, which Java writes for them).
-    """
-    try:
-        decoded = json.loads(text.decode("utf-8", "replace"), strict=False)
-        return orjson.loads(json.dumps(decoded, ensure_ascii=False).encode("utf-8", "replace"))
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(f"the header is not JSON: {error}") from None
 
 
 def _encode_json(command: RemotingCommand) -> bytes:
@@ -457,91 +377,4 @@ def _encode_json(command: RemotingCommand) -> bytes:
         header["extFields"] = command.ext_fields
     if command.remark is not None:
         header["remark"] = command.remark
-    return _dump(header)
-
-
-def _dump(header: dict[str, Any]) -> bytes:
-    try:
-        return orjson.dumps(header)
-    except TypeError as error:
-        raise ProtocolError(f"a header that cannot be written as JSON: {error}") from None
-
-
-# Binary form
-
-
-def _decode_binary(header: bytes, fields_max: int) -> RemotingCommand:
-    try:
-        code, language, version, opaque, flag, remark_length = _BINARY_START.unpack_from(header)
-        remark_end = _end(header, _BINARY_START.size, remark_length)
-        (fields_length,) = _LENGTH.unpack_from(header, remark_end)
-        fields_start = remark_end + _LENGTH.size
-        fields_end = _end(header, fields_start, max(0, fields_length))
-        fields = _read_fields(header, fields_start, fields_end, fields_max)
-    except struct.error:
-        raise ProtocolError("a binary header that ends too early") from None
-    if fields is None:
-        request = RemotingCommand(code, opaque=opaque, flag=flag, serialize_type=SerializeType.ROCKETMQ)
-        raise _too_many(fields_max, request)
-    remark = header[_BINARY_START.size : remark_end]
-    return RemotingCommand(
-        code,
-        language=_LANGUAGE_NUMBERS.get(language, _OTHER_LANGUAGE),
-        version=version,
-        opaque=opaque,
-        flag=flag,
-        remark=remark.decode("utf-8", "replace") if remark else None,
-        ext_fields=fields,
-        serialize_type=SerializeType.ROCKETMQ,
-    )
-
-
-def _read_fields(header: bytes, position: int, end: int, fields_max: int) -> dict[str, str] | None:
-    """Return the fields; None if there are too many.
-
-    As in RocketMQ, the last field may extend past the end of the fields, but not of the header, and a field
-    with an empty value is missing.
-    """
-    fields: dict[str, str] = {}
-    left = fields_max
-    while position < end:
-        if left == 0:
-            return None
-        left -= 1
-        key_start = position + 2
-        key_end = key_start + _KEY_LENGTH.unpack_from(header, position)[0]
-        value_start = key_end + 4
-        position = value_start + _LENGTH.unpack_from(header, key_end)[0]
-        if not key_start <= key_end < value_start <= position <= len(header):
-            raise ProtocolError("a length in a binary header leads out of its place")
-        key = header[key_start:key_end].decode("utf-8", "replace")
-        if position > value_start:
-            fields[key] = header[value_start:position].decode("utf-8", "replace")
-        else:
-            fields.pop(key, None)
-    return fields
-
-
-def _end(header: bytes, start: int, length: int) -> int:
-    end = start + length
-    if not start <= end <= len(header):
-        raise ProtocolError(f"a length of {length} in a binary header leads out of it")
-    return end
-
-
-def _encode_binary(command: RemotingCommand) -> bytes:
-    remark = (command.remark or "").encode("utf-8", "replace")
-    numbers = (command.code, command.language, command.version, command.opaque, command.flag)
-    try:
-        fields = b"".join([_write_field(name, value) for name, value in command.ext_fields.items()])
-        return b"".join(
-            (_BINARY_START.pack(*numbers, len(remark)), remark, _LENGTH.pack(len(fields)), fields)
-        )
-    except struct.error as error:
-        raise ProtocolError(f"code {command.code} does not fit into a binary header: {error}") from None
-
-
-def _write_field(name: str, value: str) -> bytes:
-    key = name.encode("utf-8", "replace")
-    text = value.encode("utf-8", "replace")
-    return _KEY_LENGTH.pack(len(key)) + key + _LENGTH.pack(len(text)) + text
+    return dump_json_header(header)

@@ -1,8 +1,8 @@
 """The frame and both header forms, written down in construct.
 
-This is the specification of what `frame.py` and `command.py` do by hand, the reader behind the dump tool,
-and the oracle of their tests. It is about fifty times slower than they are, and strict: it knows nothing of
-the tolerance towards JSON that `command.py` has.
+This is the specification of what `frame.py`, `command.py` and the modules of the header forms do by hand, and
+the oracle of their tests. It is about fifty times slower than they are, and strict: it knows nothing of the
+tolerance towards JSON that `json_header.py` has.
 
     FRAME      i4 length of the payload, PAYLOAD
     PAYLOAD    i1 form (0 JSON, 1 ROCKETMQ), i3 header length, header, body
@@ -38,11 +38,8 @@ from construct import (
     this,
 )
 
-from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, ResponseCode, SerializeType, version_name
-from mqgateway.gateway.codec.command import ONEWAY_FLAG, RESPONSE_FLAG
+from mqgateway.gateway.codec.codes import LanguageCode, SerializeType
 from mqgateway.gateway.codec.errors import ProtocolError
-
-_SHOWN_BODY_MAX = 256  # bytes of a body that a dump shows
 
 
 def _json_to_members(text: bytes, _context: Any) -> Container:
@@ -123,34 +120,3 @@ def parse_frame(frame: bytes) -> Any:
         return FRAME.parse(frame)
     except (construct.ConstructError, ValueError, KeyError, TypeError, RecursionError) as error:
         raise ProtocolError(f"no frame: {str(error).strip()}") from None
-
-
-def dump_frame(frame: bytes) -> str:
-    """Return a frame for people, one member a line. Raises CodecError."""
-    found = parse_frame(frame)
-    header = found.header
-    is_response = bool(header.flag & RESPONSE_FLAG)
-    kind = "response" if is_response else "oneway" if header.flag & ONEWAY_FLAG else "request"
-    lines = [
-        f"frame     {len(frame)} bytes, header as {SerializeType(found.form).name}",
-        f"{kind:<9} {header.code} {_code_name(header.code, is_response)}",
-        f"opaque    {header.opaque}",
-        f"from      {_language_name(header.language)} {version_name(header.version)}",
-    ]
-    if header.remark is not None:
-        lines.append(f"remark    {header.remark!r}")
-    lines += [f"field     {name} = {value!r}" for name, value in sorted(header.fields.items())]
-    shown = repr(found.body[:_SHOWN_BODY_MAX])[1:]
-    lines.append(
-        f"body      {len(found.body)} bytes {shown}{'...' if len(found.body) > _SHOWN_BODY_MAX else ''}"
-    )
-    return "\n".join(lines) + "\n"
-
-
-def _code_name(code: int, is_response: bool) -> str:
-    names: dict[int, str] = {int(one): one.name for one in (ResponseCode if is_response else RequestCode)}
-    return names.get(code, "unknown")
-
-
-def _language_name(language: int) -> str:
-    return {int(one): one.name for one in LanguageCode}.get(language, f"language {language}")

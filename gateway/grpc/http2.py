@@ -1,9 +1,9 @@
 """Server side of one HTTP/2 connection: decodes bytes into stream events, encodes answers; no I/O.
 
-It handles frames, streams and windows in both directions. Header blocks are decoded by `header_lists`, and
-written as literals that need no table. The cost of a peer is bounded: streams, header lists, frames without a
-call. Output waits here until the peer's windows allow it. Input is acknowledged as it arrives, because its
-receiver buffers a bounded amount. Errors end the stream or the connection, as RFC 9113 requires.
+It takes the peer's frames; `http2_answers` sends, within the peer's windows. Header blocks are decoded by
+`header_lists`, and written as literals that need no table. The cost of a peer is bounded: streams, header
+lists, frames without a call. Input is acknowledged as it arrives, because its receiver buffers a bounded
+amount. Errors end the stream or the connection, as RFC 9113 requires.
 
 The reasons against `h2`, with which tests compare this, are in docs/decisions/0043-*.md.
 """
@@ -11,7 +11,6 @@ The reasons against `h2`, with which tests compare this, are in docs/decisions/0
 from __future__ import annotations
 
 import struct
-from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,13 +22,10 @@ from mqgateway.gateway.grpc.frames import (
     CONTINUATION,
     DATA,
     DEFAULT_WINDOW,
-    ENABLE_PUSH,
     END_HEADERS,
     END_STREAM,
     FRAME_HEAD,
     FRAME_SIZE,
-    FRAME_SIZE_MAX,
-    FRAME_SIZE_MIN,
     GOAWAY,
     HEAD,
     HEADERS,
@@ -55,6 +51,7 @@ from mqgateway.gateway.grpc.frames import (
     window_update,
 )
 from mqgateway.gateway.grpc.header_lists import HeaderListDecoder
+from mqgateway.gateway.grpc.http2_answers import AnsweredStream, Http2Answers
 
 STREAM_WINDOW = 1024**2
 """Receive window of a stream in bytes; as in grpc-java."""
@@ -92,21 +89,11 @@ class Streams(Protocol):
         ...
 
 
-class _Stream:
-    __slots__ = ("chunks", "is_half_closed", "receive_window", "send_window", "trailers")
-
-    def __init__(self, send_window: int) -> None:
-        self.send_window = send_window
-        self.receive_window = STREAM_WINDOW
-        self.is_half_closed = False  # the peer has ended its data
-        self.chunks: deque[bytes | memoryview] = deque()  # data that waits for windows
-        self.trailers: bytes | None = None
-
-
-class Http2:
+class Http2(Http2Answers):
     """HTTP/2 connection; `seconds` is the clock. Output is collected for `take`."""
 
     def __init__(self, limits: Http2Limits, streams: Streams, seconds: Callable[[], float]) -> None:
+        super().__init__()
         self._events = streams
         self._seconds = seconds
         self._limits = limits
@@ -114,30 +101,17 @@ class Http2:
         self._has_preface = False
         self._block: tuple[int, int, bytearray] | None = None  # an incomplete header list
         self._decoder = HeaderListDecoder(limits.header_list)
-        self._streams: dict[int, _Stream] = {}
-        self._starved: dict[int, None] = {}  # streams blocked by the connection's window
         self._highest = 0
-        self._send_window = DEFAULT_WINDOW
         self._receive_window = CONNECTION_WINDOW
-        self._peer_initial_window = DEFAULT_WINDOW
-        self._peer_frame_size = FRAME_SIZE_MIN
-        self._idle_frames = 0
         self._counted_since = seconds()
-        self._out: list[bytes | memoryview] = [_settings(limits)]
+        self._out.append(_settings(limits))
         self._is_leaving = False
-        self.held = 0
-        """Bytes of answers that exceed the peer's windows."""
         self.is_over = False
         """True if no more input is processed."""
         self.complaint = ""
         """Protocol error of the peer, if there was one."""
         self.is_answered = True
         """True if the last ping was answered."""
-
-    @property
-    def open_streams(self) -> int:
-        """Number of streams with pending answers."""
-        return len(self._streams)
 
     @property
     def buffered(self) -> int:
@@ -157,65 +131,6 @@ class Http2:
             self._break(error.code, str(error))
         else:
             self._buffer = b"" if self.is_over else buffer[at:]
-
-    def take(self) -> bytes:
-        """Return the pending output."""
-        out, self._out = self._out, []
-        return b"".join(out)
-
-    # Output
-
-    def send_headers(self, stream: int, block: bytes) -> None:
-        """Start an answer with a header block; does nothing if the stream is closed."""
-        if stream in self._streams:
-            self._out.append(frame_of(HEADERS, END_HEADERS, stream, block))
-
-    def send(self, stream: int, data: bytes, trailers: bytes | None = None) -> None:
-        """Send more of an answer, with trailers its end; does nothing if the stream is closed."""
-        one = self._streams.get(stream)
-        if one is None:
-            return
-        if trailers is not None:
-            one.trailers = trailers
-        if data:
-            one.chunks.append(data)
-            self.held += len(data)
-        self._pump(stream, one)
-
-    def answer(self, stream: int, block: bytes, data: bytes, trailers: bytes) -> None:
-        """Send a whole answer: headers, data and trailers; does nothing if the stream is closed."""
-        one = self._streams.get(stream)
-        if one is None:
-            return
-        size = len(data)
-        if size > min(one.send_window, self._send_window, self._peer_frame_size) or not one.is_half_closed:
-            self.send_headers(stream, block)
-            self.send(stream, data, trailers)
-            return
-        # The usual case: the windows allow all of it.
-        self._send_window -= size
-        self._forgive_idle_frame()
-        del self._streams[stream]
-        pack = FRAME_HEAD.pack
-        self._out += (
-            pack(0, len(block), HEADERS, END_HEADERS, stream),
-            block,
-            pack(size >> 16, size & 0xFFFF, DATA, 0, stream),
-            data,
-            pack(0, len(trailers), HEADERS, END_HEADERS | END_STREAM, stream),
-            trailers,
-        )
-
-    def end(self, stream: int, block: bytes) -> None:
-        """Send a header block that is the whole answer, or the end of one without pending data."""
-        one = self._streams.get(stream)
-        if one is not None:
-            self._finish(stream, one, block)
-
-    def reset(self, stream: int, code: Http2Code = Http2Code.CANCEL) -> None:
-        """Reset a stream."""
-        if self._forget(stream):
-            self._out.append(frame_of(RST_STREAM, 0, stream, code.to_bytes(4, "big")))
 
     def ping(self) -> None:
         """Send a ping."""
@@ -348,7 +263,7 @@ class Http2:
             self._count_idle_frame()
             self._out.append(frame_of(RST_STREAM, 0, stream, Http2Code.REFUSED_STREAM.to_bytes(4, "big")))
             return
-        one = self._streams[stream] = _Stream(self._peer_initial_window)
+        one = self._streams[stream] = AnsweredStream(self._peer_initial_window, STREAM_WINDOW)
         one.is_half_closed = bool(flags & END_STREAM)
         self._events.began(stream, headers)
         if flags & END_STREAM and stream in self._streams:
@@ -383,23 +298,6 @@ class Http2:
         for one in list(self._streams):
             self._pump_again(one)
 
-    def _set(self, name: int, value: int) -> None:
-        if name == INITIAL_WINDOW_SIZE:
-            if value > WINDOW_MAX:
-                raise Http2Error(Http2Code.FLOW_CONTROL_ERROR, f"an initial window of {value}")
-            more = value - self._peer_initial_window
-            self._peer_initial_window = value
-            for one in self._streams.values():
-                one.send_window += more
-                if one.send_window > WINDOW_MAX:
-                    raise Http2Error(Http2Code.FLOW_CONTROL_ERROR, "a window beyond the largest")
-        elif name == MAX_FRAME_SIZE:
-            if not FRAME_SIZE_MIN <= value <= FRAME_SIZE_MAX:
-                raise Http2Error(Http2Code.PROTOCOL_ERROR, f"frames of at most {value} bytes")
-            self._peer_frame_size = value
-        elif name == ENABLE_PUSH and value > 1:
-            raise Http2Error(Http2Code.PROTOCOL_ERROR, f"push {value}")
-
     def _take_promise(self, stream: int, flags: int, payload: bytes) -> None:
         raise Http2Error(Http2Code.PROTOCOL_ERROR, "a client that pushes")
 
@@ -427,13 +325,7 @@ class Http2:
             raise Http2Error(Http2Code.FRAME_SIZE_ERROR, "a window update of another size")
         more = int.from_bytes(payload, "big") & WINDOW_MAX
         if not stream:
-            self._send_window += more
-            if not more or self._send_window > WINDOW_MAX:
-                code = Http2Code.FLOW_CONTROL_ERROR if more else Http2Code.PROTOCOL_ERROR
-                raise Http2Error(code, f"a window that grows by {more}")
-            starved, self._starved = self._starved, {}
-            for one in starved:
-                self._pump_again(one)
+            self._widen(more)
             return
         waiting = self._streams.get(stream)
         if waiting is None:
@@ -465,11 +357,6 @@ class Http2:
                 f"more than {self._limits.idle_frames} frames that carry no call (grpcMaxIdleFrames)",
             )
 
-    def _forgive_idle_frame(self) -> None:
-        """Uncount an idle frame for sent data, since clients of Java and C ping to measure latency."""
-        if self._idle_frames:
-            self._idle_frames -= 1
-
     def _spoil(self, stream: int, code: Http2Code) -> None:
         """Reset a stream after the peer's error."""
         self._count_idle_frame()
@@ -489,48 +376,6 @@ class Http2:
 
     def _goaway(self, code: Http2Code, reason: str) -> bytes:
         return frame_of(GOAWAY, 0, 0, struct.pack(">LL", self._highest, code) + reason.encode())
-
-    def _forget(self, stream: int) -> bool:
-        one = self._streams.pop(stream, None)
-        if one is None:
-            return False
-        self._starved.pop(stream, None)
-        self.held -= sum(map(len, one.chunks))
-        return True
-
-    def _pump_again(self, stream: int) -> None:
-        one = self._streams.get(stream)
-        if one is not None and (one.chunks or one.trailers is not None):
-            self._pump(stream, one)
-
-    def _pump(self, stream: int, one: _Stream) -> None:
-        """Send as much of a stream as the windows allow, in frames of the peer's size."""
-        chunks = one.chunks
-        while chunks:
-            room = min(one.send_window, self._send_window, self._peer_frame_size)
-            if room <= 0:
-                if one.send_window > 0:
-                    self._starved[stream] = None
-                return
-            chunk = chunks.popleft()
-            if len(chunk) > room:
-                rest = memoryview(chunk)
-                chunk = rest[:room]
-                chunks.appendleft(rest[room:])
-            size = len(chunk)
-            one.send_window -= size
-            self._send_window -= size
-            self.held -= size
-            self._out += (FRAME_HEAD.pack(size >> 16, size & 0xFFFF, DATA, 0, stream), chunk)
-            self._forgive_idle_frame()
-        if one.trailers is not None:
-            self._finish(stream, one, one.trailers)
-
-    def _finish(self, stream: int, one: _Stream, block: bytes) -> None:
-        self._out.append(frame_of(HEADERS, END_HEADERS | END_STREAM, stream, block))
-        self._forget(stream)
-        if not one.is_half_closed:
-            self._out.append(frame_of(RST_STREAM, 0, stream, b"\0\0\0\0"))
 
 
 def _settings(limits: Http2Limits) -> bytes:

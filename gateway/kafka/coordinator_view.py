@@ -42,7 +42,7 @@ VERSION_BYTES = 2
 
 
 class KafkaView:
-    """See `operations.CoordinatorView`. Nothing is shown of groups that only RocketMQ's clients use."""
+    """See `broker.coordinated.CoordinatorView`. Groups that only RocketMQ's clients use are not shown."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """Metrics and health of name server, broker, controller and container, over HTTP.
 
 - `metric`: the declaration of a metric: name, kind, unit, labels, meaning, source of its value
-- `broker_metrics`, `exporter_metrics`, `own_metrics`, `controller_metrics`, `name_server_metrics`: the
-  metrics, declared once each
+- `broker_metrics`, `store_metrics`, `exporter_metrics`, `own_metrics`, `controller_metrics`,
+  `name_server_metrics`: the metrics, declared once each
 - `broker_reading`, `lag`: values of one scrape, read from the tables of a broker
 - `exposition`: a scrape as text, written incrementally
 - `points`, `pushing`, `pusher`: metrics that are pushed, by OTLP or to the log

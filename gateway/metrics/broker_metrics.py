@@ -1,8 +1,7 @@
-"""Metrics of RocketMQ's broker, by its names. Standard: `BrokerMetricsConstant`,
-`DefaultStoreMetricsConstant`, `PopMetricsConstant`, `RemotingMetricsConstant`.
+"""Metrics of RocketMQ's broker, by its names; those of its store are in `store_metrics`. Standard:
+`BrokerMetricsConstant`, `PopMetricsConstant`, `RemotingMetricsConstant`.
 
-Metrics of RocksDB are left out. Metrics of thread pools and buffers that do not exist here are 0, so that
-dashboards have values to show.
+Metrics of thread pools and buffers that do not exist here are 0, so that dashboards have values to show.
 """
 
 from __future__ import annotations
@@ -12,7 +11,6 @@ from operator import attrgetter
 
 from mqgateway.engine.meters import (
     CREATION_BOUNDS,
-    DELAY_BOUNDS,
     FINISH_BOUNDS,
     LATENCY_BOUNDS,
     SIZE_BOUNDS,
@@ -21,8 +19,6 @@ from mqgateway.engine.meters import (
 from mqgateway.gateway.broker.clients.members import GRPC, REMOTING
 from mqgateway.gateway.metrics.broker_reading import BrokerReading
 from mqgateway.gateway.metrics.declarations import (
-    DISK,
-    LOCAL,
     by_topic,
     counter,
     gauge,
@@ -30,13 +26,11 @@ from mqgateway.gateway.metrics.declarations import (
     of_group,
     of_incoming,
     of_lag,
-    of_timers,
-    on_disk,
-    on_local_disk,
     one,
     with_system,
 )
 from mqgateway.gateway.metrics.metric import Metric, Sample, counted, distributed
+from mqgateway.gateway.metrics.store_metrics import STORE_METRICS
 
 PROCESSORS = (
     *("send", "async_put", "pull", "ack", "query_message", "client_manager"),
@@ -47,7 +41,7 @@ SCAN_BOUNDS = (1, 10, 100, 1000, 2000, 3000)
 STATS, REQUEST, CONNECTION = "enableStatsMetrics", "enableRequestMetrics", "enableConnectionMetrics"
 LAG, TRANSACTION = "enableLagAndDlqMetrics", "enableTransactionMetrics"
 REMOTING_METRICS = "enableRemotingMetrics"
-STORE, POP = "enableMessageStoreMetrics", "enablePopMetrics"
+POP = "enablePopMetrics"
 
 IN = ("topic", "message_type", "is_system")
 GROUP = ("consumer_group", "topic", "is_retry", "is_system")
@@ -66,11 +60,6 @@ def _latencies(reading: BrokerReading) -> Iterator[Sample]:
 def _proxy_up(reading: BrokerReading) -> Iterator[Sample]:
     if GRPC in reading.meters.front_ends:
         yield ("proxy", "local"), 1
-
-
-def _snapshot(reading: BrokerReading) -> Iterator[Sample | None]:
-    for found in reading.timers_within():
-        yield None if found is None else ((*LOCAL, str(found[0])), found[1])
 
 
 def _consumers(reading: BrokerReading) -> Iterator[Sample]:
@@ -283,112 +272,6 @@ _REMOTING = (
     ),
 )
 
-_STORE = (
-    gauge(
-        "rocketmq_storage_size",
-        "Used bytes of the store's file system, including other files.",
-        on_disk(lambda reading: reading.used_bytes),
-        unit="bytes",
-        labels=DISK,
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_storage_flush_behind_bytes",
-        "Bytes of the commit log that are not flushed to disk yet.",
-        on_disk(lambda reading: reading.flush_behind),
-        unit="bytes",
-        labels=DISK,
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_storage_dispatch_behind_bytes",
-        "Bytes of the commit log that are not dispatched to consume queues yet.",
-        on_disk(lambda reading: reading.dispatch_behind),
-        unit="bytes",
-        labels=DISK,
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_storage_message_reserve_time",
-        "Age of the oldest stored message, in milliseconds.",
-        on_disk(lambda reading: reading.reserve_time),
-        unit="milliseconds",
-        labels=DISK,
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_timer_enqueue_lag",
-        "Timer messages that are not in the timer wheel yet.",
-        of_timers(lambda reading: reading.timers_behind[0]),
-        labels=DISK,
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_timer_enqueue_latency",
-        "Age of the oldest timer message that is not in the timer wheel yet, in milliseconds.",
-        of_timers(lambda reading: reading.timers_behind[1]),
-        unit="milliseconds",
-        labels=DISK,
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_timer_dequeue_lag",
-        "Timer messages that wait in the timer wheel.",
-        of_timers(lambda reading: reading.timers_waiting),
-        labels=DISK,
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_timer_dequeue_latency",
-        "Delay of timer delivery, in milliseconds. Up to 1000 is normal.",
-        of_timers(lambda reading: reading.timers_late),
-        unit="milliseconds",
-        labels=DISK,
-        switch=STORE,
-    ),
-    counter(
-        "rocketmq_timer_enqueue_total",
-        "Timer messages added to the timer wheel, by topic.",
-        lambda reading: counted(reading.meters.timers_enqueued),
-        shown=on_local_disk,
-        labels=(*DISK, "topic"),
-        switch=STORE,
-    ),
-    counter(
-        "rocketmq_timer_dequeue_total",
-        "Timer messages delivered, by topic.",
-        lambda reading: counted(reading.meters.timers_dequeued),
-        shown=on_local_disk,
-        labels=(*DISK, "topic"),
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_timing_messages",
-        "Timer messages that wait for delivery, by topic.",
-        by_topic(lambda reading: reading.timers_by_topic()),
-        shown=on_local_disk,
-        labels=(*DISK, "topic"),
-        switch=STORE,
-    ),
-    gauge(
-        "rocketmq_timer_message_snapshot",
-        "Timer messages due within timer_bound_s seconds and after the next lower bound.",
-        _snapshot,
-        labels=(*DISK, "timer_bound_s"),
-        switch=STORE,
-    ),
-    histogram(
-        "rocketmq_delay_message_latency",
-        "Requested delay of timer messages, in seconds.",
-        lambda reading: distributed(reading.meters.delay_latency),
-        shown=on_local_disk,
-        unit="seconds",
-        labels=(*DISK, "topic"),
-        bounds=DELAY_BOUNDS,
-        switch=STORE,
-    ),
-)
-
 _POPS = (
     histogram(
         "rocketmq_pop_buffer_scan_time_consume",
@@ -456,7 +339,7 @@ BROKER_METRICS: tuple[Metric[BrokerReading], ...] = (
     *_LAGS,
     *_TRANSACTIONS,
     *_REMOTING,
-    *_STORE,
+    *STORE_METRICS,
     *_POPS,
 )
 

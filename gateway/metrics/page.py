@@ -22,8 +22,6 @@ from mqgateway.gateway.metrics.quota_metrics import QUOTA_METRICS
 from mqgateway.gateway.metrics.telemetry_metrics import TELEMETRY_METRICS
 from mqgateway.gateway.metrics.tier_metrics import TIER_METRICS
 
-BEGIN, END = "<!-- the metrics -->", "<!-- end -->"
-
 
 def tables() -> str:
     """Return all tables."""
@@ -59,12 +57,6 @@ def _table(metrics: Iterable[Metric[Any]]) -> str:
             meaning += f" Switch: `{metric.switch}`."
         rows.append(f"| `{metric.suffixed_name}` | {metric.kind} | {labels} | {meaning} |")
     return "\n".join(rows) + "\n"
-
-
-def with_tables(page: str) -> str:
-    """Return the page with current tables."""
-    head, _, rest = page.partition(BEGIN)
-    return f"{head}{BEGIN}\n{tables()}{END}{rest.partition(END)[2]}"
 
 
 if __name__ == "__main__":

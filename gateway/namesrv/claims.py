@@ -9,10 +9,14 @@ name to the last broker that requests it.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 
+from mqgateway.engine.options import NamesrvOptions
 from mqgateway.gateway.codec.bodies import BrokerData
 from mqgateway.gateway.namesrv.registration import BrokerKey, LiveBroker, Registration
+
+log = logging.getLogger(__name__)
 
 SILENT_MILLIS = 65_000
 """Brokers register at least once in 60 s; one that is silent for longer than this does not count as live."""
@@ -50,6 +54,48 @@ def rival_of(
     address = group.broker_addrs.get(said.broker_id, "")
     rival = live.get(BrokerKey(said.cluster, address))
     return address if rival is not None and rival.name == said.name else ""
+
+
+class Disputes:
+    """Claims of two brokers to one name and id; each is logged once.
+
+    As many are kept as brokers may be registered.
+    """
+
+    def __init__(self, options: NamesrvOptions) -> None:
+        self._options = options
+        self._logged: set[tuple[str, int, frozenset[str]]] = set()
+
+    def refused(self, said: Registration, host: str) -> str:
+        """Log a claim to what a broker at `host` holds; return the reason of the refusal."""
+        why = (
+            f"a broker at {host} is {said.name}, id {said.broker_id} or has the address {said.address}; "
+            f"give the one at {said.host} another brokerName, brokerId or brokerIP1"
+        )
+        if self._is_new(said, host):
+            log.error("A registration is refused: %s", why)
+        return why
+
+    def displaced(self, said: Registration, rival: str) -> str:
+        """Log that a broker displaces the one at the address `rival`; return the warning."""
+        warning = (
+            f"two brokers are {said.name}, id {said.broker_id}: {said.address} and {rival}. Clients find "
+            "one, then the other; give one of them another brokerName or brokerId"
+        )
+        if self._is_new(said, rival):
+            log.warning("%s", warning)
+        return warning
+
+    def forget(self, name: str) -> None:
+        """Forget the claims to a broker name."""
+        self._logged = {dispute for dispute in self._logged if dispute[0] != name}
+
+    def _is_new(self, said: Registration, rival: str) -> bool:
+        dispute = (said.name, said.broker_id, frozenset((said.address, rival)))
+        if dispute in self._logged or len(self._logged) >= self._options.max_brokers:
+            return False
+        self._logged.add(dispute)
+        return True
 
 
 def _holders(

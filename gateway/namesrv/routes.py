@@ -9,19 +9,16 @@
 | `filter_servers` | (cluster, address) -> addresses                                                 |
 | `mappings`       | topic -> broker name -> mapping of a static topic, as JSON                      |
 
-There is no I/O: inputs are registrations and the time, results are changed tables and `MinBrokerIdNotice`s to
-send. `register` and `leave` add and remove brokers; `gateway.namesrv.lookup` reads. Encoded routes are cached
-in `encoded` until their content changes. Groups are checked by comparison, so that a broker that comes or
-goes invalidates only the routes of its own topics. A mapping exists as long as its topic has queues anywhere.
-RocketMQ: `RouteInfoManager`.
+The tables of topics are in `topic_tables`. There is no I/O: inputs are registrations and the time, results
+are changed tables and `MinBrokerIdNotice`s to send. `register` and `leave` add and remove brokers;
+`gateway.namesrv.lookup` reads. RocketMQ: `RouteInfoManager`.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from mqgateway.engine.ha.member_group import MASTER_ID
 from mqgateway.engine.options import NamesrvOptions
@@ -29,7 +26,7 @@ from mqgateway.engine.steps import Steps, run
 from mqgateway.engine.tables.data_version import DataVersion
 from mqgateway.engine.tables.topics import PERM_WRITE
 from mqgateway.gateway.codec.bodies import BrokerData, QueueData
-from mqgateway.gateway.namesrv.claims import held_elsewhere, may_leave, rival_of
+from mqgateway.gateway.namesrv.claims import Disputes, held_elsewhere, may_leave, rival_of
 from mqgateway.gateway.namesrv.registration import (
     DEFAULT_HEARTBEAT_TIMEOUT,
     NAME_LENGTH_MAX,
@@ -44,36 +41,26 @@ from mqgateway.gateway.namesrv.registration import (
     check_texts,
     read_mappings,
 )
+from mqgateway.gateway.namesrv.topic_tables import TopicTables
 
 log = logging.getLogger(__name__)
 
 _TOPICS_A_STEP = 64
 
 
-class RouteTables:
+class RouteTables(TopicTables):
     """Tables, with limits and switches from `options`, which may change at run time."""
 
     def __init__(self, options: NamesrvOptions) -> None:
-        self.options = options
-        self.topic_queues: dict[str, dict[str, QueueData]] = {}
+        super().__init__(options)
         self.brokers: dict[str, BrokerData] = {}
         self.clusters: dict[str, set[str]] = {}
         self.live: dict[BrokerKey, LiveBroker] = {}
         self.filter_servers: dict[BrokerKey, list[str]] = {}
-        self.mappings: dict[str, dict[str, Any]] = {}
-        self.encoded: dict[tuple[str, bool], tuple[bytes, tuple[BrokerData | None, ...]]] = {}
-        """Route answers by (topic, quoted keys), with the groups they show; at most two per topic."""
         self._arriving: set[str] = set()  # broker names whose topics are being registered
-        self._pairs = 0  # pairs of topic and broker in topic_queues
-        self._mapped = 0  # total weight of all mappings
         self._changes = 0  # of groups, and of lost topics, which a known registration may repair
-        self._disputes: set[tuple[str, int, frozenset[str]]] = set()  # disputes already logged
+        self._disputes = Disputes(options)
         self._changed: dict[str, int] = {}  # broker name -> last change of its group
-
-    @property
-    def pairs(self) -> int:
-        """Number of pairs of topic and broker with queues of it."""
-        return self._pairs
 
     # Registration
 
@@ -136,7 +123,7 @@ class RouteTables:
         self._put_live(said, now)
         registered = self._where_master_is(said.cluster, said.broker_id, group)
         if rival:
-            registered.warning = self._warn_of(said, rival)
+            registered.warning = self._disputes.displaced(said, rival)
         registered.notices = notices
         if said.broker_id < min(known, default=0) and self.options.notify_min_broker_id_changed:
             registered.notices.append(_notice(group, None, said.ha_address))
@@ -148,31 +135,7 @@ class RouteTables:
             return
         host = held_elsewhere(said, self.live, self.brokers, now)
         if host:
-            why = (
-                f"a broker at {host} is {said.name}, id {said.broker_id} or has the address {said.address}; "
-                f"give the one at {said.host} another brokerName, brokerId or brokerIP1"
-            )
-            if self._is_new_dispute(said, host):
-                log.error("A registration is refused: %s", why)
-            raise RegistrationRefused(why)
-
-    def _is_new_dispute(self, said: Registration, rival: str) -> bool:
-        """Record that two brokers claim one name and id; return True for the first time."""
-        dispute = (said.name, said.broker_id, frozenset((said.address, rival)))
-        if dispute in self._disputes or len(self._disputes) >= self.options.max_brokers:
-            return False
-        self._disputes.add(dispute)
-        return True
-
-    def _warn_of(self, said: Registration, rival: str) -> str:
-        """Log once that two brokers are registered under one name and id; return the warning."""
-        warning = (
-            f"two brokers are {said.name}, id {said.broker_id}: {said.address} and {rival}. Clients find "
-            "one, then the other; give one of them another brokerName or brokerId"
-        )
-        if self._is_new_dispute(said, rival):
-            log.warning("%s", warning)
-        return warning
+            raise RegistrationRefused(self._disputes.refused(said, host))
 
     def may_leave(self, key: BrokerKey, host: str, now: int) -> bool:
         """Return True if a caller at `host` may unregister a broker."""
@@ -246,23 +209,8 @@ class RouteTables:
             raise RegistrationRefused(f"too many clusters are registered, the limit is {most}")
         if said.name not in self.brokers and len(self.brokers) >= most:
             raise RegistrationRefused(f"too many broker names are registered, the limit is {most}")
-        self._check_room(taken.keys(), [said.name])
-        pairs_most = self.options.max_queue_data
-        if mappings and self._mapped + sum(map(_weight, mappings.values())) > pairs_most:
-            raise RegistrationRefused(
-                f"too many queues of static topics are registered, the limit is {pairs_most}"
-            )
-
-    def _check_room(self, topics: Set[str], brokers: Collection[str]) -> None:
-        """Check the limits for topics of brokers, exactly only near the limits. Raises Refused."""
-        most, pairs_most = self.options.max_topics, self.options.max_queue_data
-        known = self.topic_queues
-        if len(known) + len(topics) > most and len(known) + len(topics - known.keys()) > most:
-            raise RegistrationRefused(f"too many topics are registered, the limit is {most}")
-        if self._pairs + len(topics) * len(brokers) > pairs_most:
-            new = sum(broker not in known.get(topic, ()) for topic in topics for broker in brokers)
-            if self._pairs + new > pairs_most:
-                raise RegistrationRefused(f"too many queues are registered, the limit is {pairs_most}")
+        self.check_topics(taken.keys(), [said.name])
+        self.check_mappings(mappings)
 
     def _leave_old_name(self, said: Registration) -> list[MinBrokerIdNotice]:
         """Remove a process from its old group if it registers under another broker name."""
@@ -299,21 +247,14 @@ class RouteTables:
                 if number % _TOPICS_A_STEP == 0:
                     yield
                 if topic not in said.topics and said.name in self.topic_queues.get(topic, ()):
-                    self._drop_queues(topic, said.name)
+                    self.drop_queues(topic, said.name)
         for number, (topic, queues) in enumerate(taken.items()):
             if number % _TOPICS_A_STEP == 0:
                 yield
-            self._put_queues(topic, queues)
+            self.put_queues(topic, queues)
         for topic, mapping in mappings.items():
             yield
-            self._put_mapping(said.name, topic, mapping)
-
-    def _put_mapping(self, broker: str, topic: str, mapping: dict[str, Any]) -> None:
-        if topic in self.topic_queues:
-            by_broker = self.mappings.setdefault(topic, {})
-            self._mapped += _weight(mapping) - _weight(by_broker.get(broker))
-            by_broker[broker] = mapping
-            self._forget(topic)
+            self.put_mapping(said.name, topic, mapping)
 
     def _put_live(self, said: Registration, now: int) -> None:
         if said.key not in self.live:
@@ -428,7 +369,7 @@ class RouteTables:
     def _drop_group(self, name: str) -> None:
         del self.brokers[name]
         self._changed.pop(name, None)
-        self._disputes = {dispute for dispute in self._disputes if dispute[0] != name}
+        self._disputes.forget(name)
         for cluster, names in list(self.clusters.items()):
             names.discard(name)
             if not names:
@@ -446,11 +387,11 @@ class RouteTables:
                 acting = {name for name in acting if self._has_acting_master(name)}
             by_broker = self.topic_queues.get(topic, {})
             for name in gone & by_broker.keys():
-                self._drop_queues(topic, name)
+                self.drop_queues(topic, name)
             for name in acting & by_broker.keys():
                 queues = by_broker[name]
                 by_broker[name] = replace(queues, perm=queues.perm & ~PERM_WRITE)
-                self._forget(topic)
+                self.forget_route(topic)
 
     def _has_acting_master(self, name: str) -> bool:
         group = self.brokers.get(name)
@@ -474,9 +415,9 @@ class RouteTables:
             return
         if len(topic) > NAME_LENGTH_MAX:
             raise RegistrationRefused(f"a topic's name may have {NAME_LENGTH_MAX} characters")
-        self._check_room({topic}, [one.broker_name for one in queues])
+        self.check_topics({topic}, [one.broker_name for one in queues])
         for one in queues:
-            self._put_queues(topic, one)
+            self.put_queues(topic, one)
 
     def delete_topic(self, topic: str, cluster: str | None = None) -> None:
         """Remove a topic's queues, those of one cluster's brokers or all."""
@@ -484,44 +425,13 @@ class RouteTables:
         if cluster:
             names &= self.clusters.get(cluster, set())
         for name in names:
-            self._drop_queues(topic, name)
+            self.drop_queues(topic, name)
 
-    def change_perms(self, broker: str, change: Callable[[int], int]) -> int:
-        """Change the queue permission of each of a broker's topics; return the number of topics."""
-        count = 0
-        for by_broker in self.topic_queues.values():
-            queues = by_broker.get(broker)
-            if queues is not None:
-                by_broker[broker] = replace(queues, perm=change(queues.perm))
-                count += 1
-        self.encoded.clear()
-        return count
-
-    def _put_queues(self, topic: str, queues: QueueData) -> None:
-        by_broker = self.topic_queues.get(topic)
-        if by_broker is None:
-            by_broker = self.topic_queues[topic] = {}
-        old = by_broker.get(queues.broker_name)
-        if old != queues:
-            self._pairs += old is None
-            log.debug("topic %s: %s", topic, queues)
-            by_broker[queues.broker_name] = queues
-            self._forget(topic)
-
-    def _drop_queues(self, topic: str, broker: str) -> None:
+    def drop_queues(self, topic: str, broker: str) -> None:
+        """Remove a topic's queues at a broker, which has to register the topic again."""
         if broker in self.brokers:
             self._note_change(broker)
-        by_broker = self.topic_queues[topic]
-        del by_broker[broker]
-        self._pairs -= 1
-        if not by_broker:
-            del self.topic_queues[topic]
-            self._mapped -= sum(map(_weight, self.mappings.pop(topic, {}).values()))
-        self._forget(topic)
-
-    def _forget(self, topic: str) -> None:
-        self.encoded.pop((topic, True), None)
-        self.encoded.pop((topic, False), None)
+        super().drop_queues(topic, broker)
 
 
 def _speaks_for_group(said: Registration, addresses: Mapping[int, str]) -> bool:
@@ -529,11 +439,6 @@ def _speaks_for_group(said: Registration, addresses: Mapping[int, str]) -> bool:
     if said.broker_id == MASTER_ID:
         return True
     return said.enable_acting_master is not None and said.broker_id == min(addresses)
-
-
-def _weight(mapping: Mapping[str, Any] | None) -> int:
-    """Return the weight of a mapping in the limit: itself and its queues."""
-    return 0 if mapping is None else 1 + len(mapping["currIdMap"])
 
 
 def _notice(group: BrokerData, lost: str | None, ha_address: str | None) -> MinBrokerIdNotice:

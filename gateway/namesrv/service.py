@@ -15,6 +15,7 @@ from typing import cast
 from twisted.internet.defer import Deferred
 
 from mqgateway.engine.options import NamesrvOptions, OptionSet, RemotingOptions, TlsOptions
+from mqgateway.gateway.access.needs import USERS
 from mqgateway.gateway.access.server_access import ServerAccess
 from mqgateway.gateway.access.server_needs import OF_NAME_SERVER
 from mqgateway.gateway.access.tables import AccessTables
@@ -78,7 +79,7 @@ _OF_CONTAINERS = "broker containers answer this, and the name server of `mqgatew
 _OF_RAFT = "an entry of the controllers' own log, not a request"
 _OF_THE_PAST = "filter servers are history: nothing in 5.x sends or answers this"
 
-_BY_REASON: dict[str, tuple[RequestCode, ...]] = {
+_BY_REASON: dict[str, tuple[int, ...]] = {
     _OF_BROKERS: (
         RequestCode.SEND_MESSAGE,
         RequestCode.PULL_MESSAGE,
@@ -169,16 +170,7 @@ _BY_REASON: dict[str, tuple[RequestCode, ...]] = {
         RequestCode.REMOVE_COLD_DATA_FLOW_CTR_CONFIG,
         RequestCode.GET_COLD_DATA_FLOW_CTR_INFO,
         RequestCode.SET_COMMITLOG_READ_MODE,
-        RequestCode.AUTH_CREATE_USER,
-        RequestCode.AUTH_UPDATE_USER,
-        RequestCode.AUTH_DELETE_USER,
-        RequestCode.AUTH_GET_USER,
-        RequestCode.AUTH_LIST_USER,
-        RequestCode.AUTH_CREATE_ACL,
-        RequestCode.AUTH_UPDATE_ACL,
-        RequestCode.AUTH_DELETE_ACL,
-        RequestCode.AUTH_GET_ACL,
-        RequestCode.AUTH_LIST_ACL,
+        *USERS,
         RequestCode.SWITCH_TIMER_ENGINE,
         RequestCode.POP_MESSAGE,
         RequestCode.ACK_MESSAGE,

@@ -11,15 +11,17 @@
 With pytest the fixtures `rocketmq_server`, `rocketmq_topic` and `rocketmq_group` are there without an import.
 
     server    `Server`: its life, topics and groups, what lies in it, its time, its faults
+    nodes     its name server and broker, which are started, stopped and killed
     moving    the clock that leaps, or runs faster
     faults    requests that are lost, late, refused or cut off
     storage   disks that can be full, and survive a broker that is killed
-    mortal    the reactor of a service that can be killed in the middle of everything
+    crashable the reactor of a service that can be killed in the middle of everything
 
 The fixtures are `gateway.pytest_plugin`, outside so that pytest does not load all this before it is used.
 """
 
 from mqgateway.gateway.testing.faults import ANY, PULL, SEND, Fault
-from mqgateway.gateway.testing.server import Server, ServerError
+from mqgateway.gateway.testing.nodes import ServerError
+from mqgateway.gateway.testing.server import Server
 
 __all__ = ["ANY", "PULL", "SEND", "Fault", "Server", "ServerError"]

@@ -9,38 +9,25 @@ import itertools
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
-from twisted.internet.defer import Deferred, maybeDeferred
+from twisted.internet.defer import Deferred
 
 from mqgateway.engine.clock import Clock
 from mqgateway.engine.message import DLQ_PREFIX
-from mqgateway.engine.meters import FrontEndMeter
-from mqgateway.engine.options import (
-    NamesrvOptions,
-    OptionSet,
-    RemotingOptions,
-    TlsMode,
-    TlsOptions,
-)
 from mqgateway.engine.tables.groups import SubscriptionGroupConfig
 from mqgateway.engine.tables.topics import TopicConfig
-from mqgateway.engine.worker import InlineWorker
 from mqgateway.gateway.access.policies import read_policies
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations import Operations
-from mqgateway.gateway.broker.service import BrokerService
 from mqgateway.gateway.client.loop import Loop
 from mqgateway.gateway.client.message import ReceivedMessage
 from mqgateway.gateway.codec.bodies import PolicyEntryInfo, PolicyInfo
-from mqgateway.gateway.front_end import FrontEnd, FrontEndEnvironment, Running
+from mqgateway.gateway.front_end import FrontEnd
 from mqgateway.gateway.front_ends import FRONT_ENDS
-from mqgateway.gateway.namesrv.lookup import find_route
-from mqgateway.gateway.namesrv.service import NameServerService
 from mqgateway.gateway.runtime.schedule import Schedule
-from mqgateway.gateway.runtime.service import Runtime
 from mqgateway.gateway.testing.contents import lag, stored_messages, unacknowledged
-from mqgateway.gateway.testing.crashable import MortalReactor
 from mqgateway.gateway.testing.faults import Codes, Fault, Faults
 from mqgateway.gateway.testing.moving import MovingClock
+from mqgateway.gateway.testing.nodes import ServerError, ServerNodes
 from mqgateway.gateway.testing.settings import options_for_tests
 from mqgateway.gateway.testing.storage import InFolder, InMemory, Storage
 
@@ -55,10 +42,6 @@ COMMIT_SECONDS = 30.0
 """Clients commit for the first time 10 s after their start, then every 5 s; a JVM starts before that."""
 MEASURE_SECONDS = 1.1
 """The broker checks its disk once a second."""
-
-
-class ServerError(AssertionError):
-    """An awaited condition was not reached in time, or the server is not in the right state."""
 
 
 class ServerLoop(Loop):
@@ -94,22 +77,23 @@ class Server:
         self._loop = loop or ServerLoop.shared()
         self.clock = MovingClock(speed, machine)
         self._storage: Storage = InFolder(data_dir) if data_dir else InMemory(self.clock.millis)
-        self._host = host
-        self._advertise = advertise or host
-        self._namesrv_port = namesrv_port
-        self._settings = settings
-        self._machine = machine or self._loop.clock
-        self._options = options_for_tests(settings, self._advertise, broker_port, self._storage.root)
+        advertised = advertise or host
+        options = options_for_tests(settings, advertised, broker_port, self._storage.root)
         self._schedule = Schedule(self._loop.reactor)
         self._faults = Faults(self._schedule.pause, self._served, lambda: self.clock.ahead_millis)
         self._numbers = itertools.count(1)
-        self._namesrv: NameServerService | None = None
-        self._namesrv_life = MortalReactor(self._loop.reactor)
-        self._broker: BrokerService | None = None
-        self._declared = [one for one in front_ends if one.is_for_clients]
-        self._front_ends: dict[str, Running] = {}
-        self._front_end_ports: dict[str, int] = {}
-        self._life = MortalReactor(self._loop.reactor)
+        self._nodes = ServerNodes(
+            self._loop.reactor,
+            self.clock,
+            machine or self._loop.clock,
+            self._storage,
+            self._faults,
+            options,
+            host=host,
+            advertised=advertised,
+            namesrv_port=namesrv_port,
+            front_ends=front_ends,
+        )
         self._was_started = False
 
     # Lifecycle
@@ -132,12 +116,12 @@ class Server:
     @property
     def namesrv(self) -> str:
         """`host:port` of the name server, for the configuration of clients."""
-        return f"{self._advertise}:{self._namesrv_port}"
+        return self._nodes.namesrv_address
 
     @property
     def broker_address(self) -> str:
         """`host:port` of the broker."""
-        return f"{self._advertise}:{self._options[0].listen_port}"
+        return self._nodes.broker_address
 
     @property
     def grpc_endpoints(self) -> str:
@@ -151,24 +135,16 @@ class Server:
 
     def endpoint(self, front_end: str) -> str:
         """Return `host:port` of a front end, by its name. Raises `ServerError` if it is not served."""
-        port = self._front_end_ports.get(front_end, 0)
-        if not port:
-            titles = {one.name: one.title for one in self._declared}
-            raise ServerError(f"{titles.get(front_end, front_end)} is not served")
-        return f"{self._advertise}:{port}"
+        return self._nodes.endpoint(front_end)
 
     @property
     def broker(self) -> Broker:
         """The broker object; to be accessed within `run` only. Raises `ServerError` if it is not running."""
-        if self._broker is None:
-            raise ServerError("the broker is not running")
-        return self._broker.broker
+        return self._nodes.running_broker.broker
 
     @property
     def _operations(self) -> Operations:
-        if self._broker is None:
-            raise ServerError("the broker is not running")
-        return self._broker.operations
+        return self._nodes.running_broker.operations
 
     def run(self, function: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Call a function in the server's thread."""
@@ -176,19 +152,19 @@ class Server:
 
     def kill(self) -> None:
         """Kill the broker: connections break, and no more data is written. Data written so far is kept."""
-        self._do(self._kill)
+        self._do(self._nodes.kill)
 
     def restart(self) -> None:
         """Start the broker again on its port and its files; a running one is stopped cleanly before."""
-        self._do(self._restart)
+        self._do(self._nodes.restart)
 
     def kill_name_server(self) -> None:
         """Kill the name server with all its routes."""
-        self._do(self._kill_name_server)
+        self._do(self._nodes.kill_name_server)
 
     def restart_name_server(self) -> None:
         """Start the name server again on its port; the broker registers again."""
-        self._do(self._restart_name_server)
+        self._do(self._nodes.restart_name_server)
 
     # Topics and groups
 
@@ -200,7 +176,7 @@ class Server:
         name = name or f"topic-{next(self._numbers)}"
         config = TopicConfig(name, queues, queues, **fields)
         self.run(lambda: self.broker.tables.topics.put(config))
-        self._wait(lambda: self._is_known(name, queues), f"the route of {name}")
+        self._wait(lambda: self._nodes.has_route(name, queues), f"the route of {name}")
         return name
 
     def create_group(self, name: str | None = None, **fields: Any) -> str:
@@ -298,15 +274,15 @@ class Server:
 
     def disconnect(self) -> None:
         """Break all connections of the broker; clients may connect again."""
-        self.run(lambda: self._life.cut())
+        self.run(lambda: self._nodes.life.cut())
 
     def refuse_connections(self, refuses: bool = True) -> None:
         """Break all connections of the broker, and close new ones at once; with False accept them again."""
 
         def refuse() -> None:
-            self._life.refuses = refuses
+            self._nodes.life.refuses = refuses
             if refuses:
-                self._life.cut()
+                self._nodes.life.cut()
 
         self.run(refuse)
 
@@ -322,7 +298,7 @@ class Server:
         """End all faults, free the disk, and accept connections."""
         self.run(self._faults.heal)
         self.refuse_connections(False)
-        if self._broker is not None:
+        if self._nodes.broker is not None:
             self.free_disk()
 
     # Internals; they run in the server's thread
@@ -344,111 +320,16 @@ class Server:
         if self._was_started:
             raise ServerError("a server is started once")
         self._was_started = True
-        await self._start_name_server()
-        await self._start_broker()
+        await self._nodes.start()
         if self.clock.speed > 1:
             self._schedule.every(HURRY_SECONDS, HURRY_SECONDS, self._hurry)
 
     async def _stop(self) -> None:
-        await self._stop_broker()
-        if self._namesrv is not None:
-            namesrv, self._namesrv = self._namesrv, None
-            await namesrv.stop()
+        await self._nodes.stop()
         self._schedule.stop()
-
-    async def _start_name_server(self) -> None:
-        self._namesrv_life = MortalReactor(self._loop.reactor)
-        root = self._storage.root
-        self._namesrv = NameServerService(
-            OptionSet(
-                NamesrvOptions(
-                    kv_config_path=f"{root}/kv.json", config_store_path=f"{root}/namesrv.properties"
-                ),
-                RemotingOptions(bind_address=self._host, listen_port=self._namesrv_port),
-                TlsOptions(tls_server_mode=TlsMode.DISABLED),
-            ),
-            Runtime(self._namesrv_life, self._machine, self._storage.disk, InlineWorker()),
-        )
-        self._faults.attach(self._namesrv.dispatcher)
-        await self._namesrv.start()
-        self._namesrv_port = self._namesrv.port
-
-    async def _start_broker(self) -> None:
-        options, store, remoting, tls = self._options
-        nearby = self._host if self._host not in ("", "0.0.0.0", "::") else "127.0.0.1"
-        options.namesrv_addr = f"{nearby}:{self._namesrv_port}"
-        remoting.bind_address = self._host
-        self._life = MortalReactor(self._loop.reactor)
-        self._broker = BrokerService(
-            OptionSet(options, remoting, store, tls),
-            Runtime(self._life, self.clock, self._storage.disk, self._storage.worker(self._life)),
-        )
-        options.listen_port = self._broker.port
-        self._faults.attach(self._broker.dispatcher)
-        self._faults.attach(self._broker.fast_dispatcher)
-        await self._broker.start()
-        for one in self._declared:
-            self._front_ends[one.name] = self._start_front_end(one, self._broker)
-
-    def _start_front_end(self, front_end: FrontEnd, broker: BrokerService) -> Running:
-        name, options = front_end.name, self._options[0]
-        running = front_end.start(
-            FrontEndEnvironment(
-                operations=broker.operations,
-                server=broker.server,
-                reactor=self._life,
-                clock=self.clock,
-                host=self._host,
-                port=self._front_end_ports.get(name) or front_end.port_in(options),
-                advertised=self._advertise,
-                meter=FrontEndMeter(has_latency=False),
-                faults=self._faults,
-            )
-        )
-        self._front_end_ports[name] = running.port
-        return running
-
-    async def _stop_broker(self) -> None:
-        for running in reversed(self._front_ends.values()):
-            await maybeDeferred(running.stop)
-        self._front_ends = {}
-        if self._broker is not None:
-            broker, self._broker = self._broker, None
-            await broker.stop()
-            self._storage.take_over()
-
-    async def _kill(self) -> None:
-        if self._broker is None:
-            raise ServerError("the broker is not running")
-        self._broker, self._front_ends = None, {}
-        for closed in self._life.kill():
-            await maybeDeferred(lambda: closed)  # noqa: B023
-        self._storage.take_over()
-
-    async def _restart(self) -> None:
-        await self._stop_broker()
-        await self._start_broker()
-
-    async def _kill_name_server(self) -> None:
-        self._namesrv = None
-        for closed in self._namesrv_life.kill():
-            await maybeDeferred(lambda: closed)  # noqa: B023
-
-    async def _restart_name_server(self) -> None:
-        if self._namesrv is not None:
-            await self._kill_name_server()
-        await self._start_name_server()
-        if self._broker is not None:
-            self._broker.broker.cluster.registration.soon()
 
     def _stored(self, topic: str) -> list[ReceivedMessage]:
         return stored_messages(self.broker.store, self.broker.options.broker_name, topic)
-
-    def _is_known(self, topic: str, queues: int) -> bool:
-        if self._namesrv is None:
-            raise ServerError("the name server is not running")
-        route = find_route(self._namesrv.namesrv.tables, topic)
-        return route is not None and route.queue_datas[0].write_queue_nums == queues
 
     def _create_user(self, name: str, password: str, allowed: Mapping[str, Sequence[str]]) -> None:
         access = self.broker.access
@@ -464,8 +345,8 @@ class Server:
         return self.run(lambda: self._faults.order(what, codes, times, **more))
 
     def _served(self) -> None:
-        if self._broker is not None:
-            self._broker.broker.store.dispatch()
+        if self._nodes.broker is not None:
+            self._nodes.broker.broker.store.dispatch()
 
     def _set_full(self, is_full: bool) -> None:
         def fill() -> None:
@@ -486,12 +367,12 @@ class Server:
 
     def _tick_soon(self) -> None:
         """Run the broker's due work, after its clock has leapt."""
-        if self._broker is not None:
-            self._broker.periodic_work.within(0)
+        if self._nodes.broker is not None:
+            self._nodes.broker.periodic_work.within(0)
 
     def _count_as_heard_of(self, millis: int) -> None:
         """Move the last contact of all clients by `millis`, as they run on the machine's time."""
-        if self._broker is None:
+        if self._nodes.broker is None:
             return
-        for member in self._broker.operations.clients.all_members():
+        for member in self._nodes.broker.operations.clients.all_members():
             member.client.heard_at += millis

@@ -11,7 +11,8 @@ from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.message_store import MessageStore
 from mqgateway.engine.store.record import decode
 from mqgateway.engine.store.results import GetStatus
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation
 from mqgateway.engine.worker import InlineWorker, MemoryWorker
 from tests.support.engine.store.compacting import TOPIC, Bench, Queue, compaction_options
 from tests.support.engine.store.stores import HOST, message, records

@@ -19,7 +19,8 @@ from typing import Any
 
 import pytest
 
-from mqgateway.engine.options import BrokerOptions, NamesrvOptions, StoreOptions, options_of
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions, StoreOptions
+from mqgateway.engine.options.option import options_of
 from mqgateway.gateway.broker.requests import REQUESTS as BROKER_REQUESTS
 from mqgateway.gateway.codec import bodies, headers
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode

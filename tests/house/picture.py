@@ -56,6 +56,7 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
         "engine.steps",
         "engine.extension",
         "engine.inflating",
+        "engine.lazy",
         "engine.lenient_json",
         "engine.java_types",
     ),

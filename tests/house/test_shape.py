@@ -10,15 +10,7 @@ FILE_LINES_MAX = 450
 LONG_FILES = {
     "engine/store/message_store.py": 475,
     "engine/store/reader.py": 516,
-    "engine/testing/crash_disk.py": 465,
-    "engine/transactions/log.py": 532,
-    "gateway/client/consumer.py": 454,
-    "gateway/codec/command.py": 547,
-    "gateway/grpc/http2.py": 563,
-    "gateway/metrics/broker_metrics.py": 471,
-    "gateway/namesrv/routes.py": 544,
     "gateway/remoting/protocol.py": 529,
-    "gateway/testing/server.py": 497,
 }
 """Files that are longer, and their lines. It only shrinks: no file is added, and none grows."""
 SHARED_CLASS_NAMES = {

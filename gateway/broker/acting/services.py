@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 from mqgateway.engine.clock import elapsed_millis
 from mqgateway.engine.errors import EngineError
@@ -21,11 +22,13 @@ from mqgateway.engine.ha.role import RoleKind, RoleState
 from mqgateway.engine.message import PROPERTY_REAL_TOPIC
 from mqgateway.engine.steps import Steps, run_for
 from mqgateway.engine.tail import messages_since
-from mqgateway.engine.transactions.escape import TransactionEscape
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.replication.slave_tables import SlaveTables
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.broker.transactions.checks import check_back, is_reachable
+
+if TYPE_CHECKING:
+    from mqgateway.engine.transactions.escape import TransactionEscape
 
 log = logging.getLogger(__name__)
 
@@ -55,7 +58,6 @@ class SpecialServices:
         self._epochs = epochs
         self._tables = tables
         self._escape = escape
-        self._transactions = TransactionEscape(broker.store, broker.tables.offsets)
         self._transactions_from = 0
         self._wanted = _wanted(broker.role.state)
         self._begun: RoleKind | None = self._wanted
@@ -65,6 +67,12 @@ class SpecialServices:
         self.is_held = False
         """True while the broker is not online yet: everything is ready, and waits."""
         broker.role.on_change(self._changed)
+
+    @cached_property
+    def _transactions(self) -> TransactionEscape:
+        from mqgateway.engine.transactions.escape import TransactionEscape
+
+        return TransactionEscape(self._broker.store, self._broker.tables.offsets)
 
     @property
     def is_on(self) -> bool:

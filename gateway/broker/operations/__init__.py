@@ -21,33 +21,32 @@
 
 `Operations` holds one object a subject. A method takes a `Permit` and values, and returns a value or a
 Deferred of one. It raises `OperationError`. A method that shows no message and changes nothing may do without
-a permit: the front end answers for the rights. Names of other packages of the broker that are part of a
-signature are exported here.
+a permit: the front end answers for the rights. Names of other packages of the broker that front ends
+need are exported here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from mqgateway.engine.lazy import lazy_names
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.operations.clients import ClientOperations, Consumers, GroupMember
 from mqgateway.gateway.broker.operations.consume import Consume
 from mqgateway.gateway.broker.operations.gate import Gate, Permit, Principal, Runner, TurnState
-from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueProgress, QueueRange
-from mqgateway.gateway.broker.operations.pop import Pop, PopFigures, RevivalProgress
+from mqgateway.gateway.broker.operations.offsets import OffsetOperations, QueueProgress
+from mqgateway.gateway.broker.operations.pop import Pop
 from mqgateway.gateway.broker.operations.produce import ProduceOperations
-from mqgateway.gateway.broker.operations.replicas import EpochOffset, ReplicaOperations
-from mqgateway.gateway.broker.operations.transactions import HalfPlace, OpenTransaction, TransactionOperations
+from mqgateway.gateway.broker.operations.replicas import ReplicaOperations
+from mqgateway.gateway.broker.operations.transactions import HalfPlace, TransactionOperations
 from mqgateway.gateway.broker.operations.uses import Use
 
 if TYPE_CHECKING:
     from mqgateway.gateway.access.administration import AccessAdministration
     from mqgateway.gateway.access.callers import CallerAccess
     from mqgateway.gateway.access.errors import NotAdmitted
-    from mqgateway.gateway.broker.admin.health import Check, Health
     from mqgateway.gateway.broker.admin.progress import Restart
     from mqgateway.gateway.broker.broker import Broker
     from mqgateway.gateway.broker.clients.assignment import Assignment, AssignmentQuery
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
         CLUSTERING,
         CONSUME_ACTIVELY,
         CONSUME_PASSIVELY,
-        GRPC,
         GroupClient,
     )
     from mqgateway.gateway.broker.clients.outgoing import (
@@ -76,7 +74,6 @@ if TYPE_CHECKING:
         CoordinatedGroup,
         CoordinatedMember,
         CoordinatedTransaction,
-        CoordinatorView,
         HangingTransaction,
         SharedPartition,
     )
@@ -84,11 +81,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.lite.state import LiteClient
     from mqgateway.gateway.broker.lite.subscriptions import LiteTopicChange, SubscriptionChange
     from mqgateway.gateway.broker.new_message import ANY_QUEUE, NewMessage
-    from mqgateway.gateway.broker.operations.administration import (
-        BrokerAdministration,
-        BrokerFigures,
-        SettingState,
-    )
+    from mqgateway.gateway.broker.operations.administration import BrokerAdministration, BrokerFigures
     from mqgateway.gateway.broker.operations.batch_producers import (
         NotInTransaction,
         OldCoordinator,
@@ -110,18 +103,11 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.operations.client_metrics import ClientMetricsOperations
     from mqgateway.gateway.broker.operations.client_quotas import ClientQuotaOperations
     from mqgateway.gateway.broker.operations.coordinated import CoordinatedOperations
-    from mqgateway.gateway.broker.operations.lite import (
-        Lite,
-        LiteFigures,
-        LiteGroup,
-        LiteLag,
-        LiteParent,
-        LiteReader,
-    )
+    from mqgateway.gateway.broker.operations.lite import Lite, LiteGroup, LiteParent
     from mqgateway.gateway.broker.operations.other_brokers import OtherBrokerOperations
     from mqgateway.gateway.broker.operations.peers import PeerOperations, TopicExists
-    from mqgateway.gateway.broker.operations.queries import DelayLevel, PendingTimers, Queries
-    from mqgateway.gateway.broker.operations.storage import LogSegment, StorageOperations, StoreState
+    from mqgateway.gateway.broker.operations.queries import Queries
+    from mqgateway.gateway.broker.operations.storage import LogSegment, StorageOperations
     from mqgateway.gateway.broker.operations.tables import GroupOperations, TopicOperations
     from mqgateway.gateway.broker.operations.time_search import TimedOffset
     from mqgateway.gateway.broker.polling import PollingStatus
@@ -136,53 +122,111 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.receipts import Delivery
     from mqgateway.gateway.broker.replication.group import Peers
     from mqgateway.gateway.broker.transactions.ends import Resolution, TransactionEnd
+else:
+    __getattr__ = lazy_names(
+        globals(),
+        {
+            "gateway.access.errors": ("NotAdmitted",),
+            "gateway.broker.admin.progress": ("Restart",),
+            "gateway.broker.clients.assignment": ("Assignment", "AssignmentQuery"),
+            "gateway.broker.clients.members": (
+                "CLUSTERING",
+                "CONSUME_ACTIVELY",
+                "CONSUME_PASSIVELY",
+                "GroupClient",
+            ),
+            "gateway.broker.clients.outgoing": (
+                "ClientAnswer",
+                "DirectConsumption",
+                "NotAnswered",
+                "OffsetReset",
+                "PushedReply",
+            ),
+            "gateway.broker.connection": ("ClientConnection", "MayUse"),
+            "gateway.broker.consume.pull_request": (
+                "PullForbidden",
+                "PullOutcome",
+                "PullOutcomeStatus",
+                "PullRequest",
+            ),
+            "gateway.broker.coordinated": (
+                "CoordinatedGroup",
+                "CoordinatedMember",
+                "CoordinatedTransaction",
+                "HangingTransaction",
+                "SharedPartition",
+            ),
+            "gateway.broker.lite.pop": ("LiteFind", "PopLiteOutcome", "ReceiveLite"),
+            "gateway.broker.lite.state": ("LiteClient",),
+            "gateway.broker.lite.subscriptions": ("LiteTopicChange", "SubscriptionChange"),
+            "gateway.broker.new_message": ("ANY_QUEUE", "NewMessage"),
+            "gateway.broker.operations.administration": ("BrokerFigures",),
+            "gateway.broker.operations.batch_producers": (
+                "NotInTransaction",
+                "OldCoordinator",
+                "OldEpoch",
+                "OutOfOrder",
+            ),
+            "gateway.broker.operations.batch_queues": (
+                "BatchTooLarge",
+                "Ends",
+                "NotEnoughReplicas",
+                "OffsetOutOfRange",
+            ),
+            "gateway.broker.operations.batches": (
+                "Appended",
+                "BatchOperations",
+                "ReadBatches",
+                "ReadPosition",
+            ),
+            "gateway.broker.operations.lite": ("LiteGroup", "LiteParent"),
+            "gateway.broker.operations.peers": ("PeerOperations", "TopicExists"),
+            "gateway.broker.operations.storage": ("LogSegment",),
+            "gateway.broker.operations.time_search": ("TimedOffset",),
+            "gateway.broker.polling": ("PollingStatus",),
+            "gateway.broker.pop.acks": ("CheckpointAcks",),
+            "gateway.broker.pop.pop": ("PopFind", "PopOutcome"),
+            "gateway.broker.pop.questions": ("NotificationOutcome", "Peek", "PeekOutcome", "Watch"),
+            "gateway.broker.pop.reading": ("Receive",),
+            "gateway.broker.produce.put": ("SendOutcome", "Sent"),
+            "gateway.broker.produce.reply": ("ReplyNotTaken", "ReplyOutcome"),
+            "gateway.broker.produce.send_back": ("SendBack",),
+            "gateway.broker.produce.timers": ("RecallOutcome",),
+            "gateway.broker.receipts": ("Delivery",),
+            "gateway.broker.transactions.ends": ("Resolution", "TransactionEnd"),
+        },
+    )
 
 __all__ = [
     "ANY_QUEUE",
     "CLUSTERING",
     "CONSUME_ACTIVELY",
     "CONSUME_PASSIVELY",
-    "GRPC",
-    "AccessAdministration",
     "Appended",
     "Assignment",
     "AssignmentQuery",
     "BatchOperations",
     "BatchTooLarge",
-    "BrokerAdministration",
     "BrokerFigures",
-    "Check",
     "CheckpointAcks",
     "ClientAnswer",
     "ClientConnection",
     "ClientOperations",
-    "Consume",
     "Consumers",
     "CoordinatedGroup",
     "CoordinatedMember",
-    "CoordinatedOperations",
     "CoordinatedTransaction",
-    "CoordinatorView",
-    "DelayLevel",
     "Delivery",
     "DirectConsumption",
     "Ends",
-    "EpochOffset",
-    "Gate",
     "GroupClient",
     "GroupMember",
-    "GroupOperations",
     "HalfPlace",
     "HangingTransaction",
-    "Health",
-    "Lite",
     "LiteClient",
-    "LiteFigures",
     "LiteFind",
     "LiteGroup",
-    "LiteLag",
     "LiteParent",
-    "LiteReader",
     "LiteTopicChange",
     "LogSegment",
     "MayUse",
@@ -192,131 +236,49 @@ __all__ = [
     "NotEnoughReplicas",
     "NotInTransaction",
     "NotificationOutcome",
-    "OffsetOperations",
     "OffsetOutOfRange",
     "OffsetReset",
     "OldCoordinator",
     "OldEpoch",
-    "OpenTransaction",
     "OperationError",
     "Operations",
-    "OtherBrokerOperations",
     "OutOfOrder",
     "Peek",
     "PeekOutcome",
     "PeerOperations",
-    "PendingTimers",
     "Permit",
     "PollingStatus",
-    "Pop",
-    "PopFigures",
     "PopFind",
     "PopLiteOutcome",
     "PopOutcome",
     "Principal",
-    "ProduceOperations",
     "PullForbidden",
     "PullOutcome",
     "PullOutcomeStatus",
     "PullRequest",
     "PushedReply",
-    "Queries",
     "QueueProgress",
-    "QueueRange",
     "ReadBatches",
     "ReadPosition",
     "Reason",
     "RecallOutcome",
     "Receive",
     "ReceiveLite",
-    "ReplicaOperations",
     "ReplyNotTaken",
     "ReplyOutcome",
     "Resolution",
     "Restart",
-    "RevivalProgress",
-    "Runner",
     "SendBack",
     "SendOutcome",
     "Sent",
-    "SettingState",
     "SharedPartition",
-    "StorageOperations",
-    "StoreState",
     "SubscriptionChange",
     "TimedOffset",
     "TopicExists",
-    "TopicOperations",
     "TransactionEnd",
-    "TransactionOperations",
-    "TurnState",
     "Use",
     "Watch",
 ]
-
-
-_PLACES = {
-    "access.administration": ("AccessAdministration",),
-    "access.errors": ("NotAdmitted",),
-    "broker.admin.health": ("Check", "Health"),
-    "broker.admin.progress": ("Restart",),
-    "broker.clients.assignment": ("Assignment", "AssignmentQuery"),
-    "broker.clients.members": ("CLUSTERING", "CONSUME_ACTIVELY", "CONSUME_PASSIVELY", "GRPC", "GroupClient"),
-    "broker.clients.outgoing": (
-        "ClientAnswer",
-        "DirectConsumption",
-        "NotAnswered",
-        "OffsetReset",
-        "PushedReply",
-    ),
-    "broker.connection": ("ClientConnection", "MayUse"),
-    "broker.consume.pull_request": ("PullForbidden", "PullOutcome", "PullOutcomeStatus", "PullRequest"),
-    "broker.coordinated": (
-        "CoordinatedGroup",
-        "CoordinatedMember",
-        "CoordinatedTransaction",
-        "CoordinatorView",
-        "HangingTransaction",
-        "SharedPartition",
-    ),
-    "broker.lite.pop": ("LiteFind", "PopLiteOutcome", "ReceiveLite"),
-    "broker.lite.state": ("LiteClient",),
-    "broker.lite.subscriptions": ("LiteTopicChange", "SubscriptionChange"),
-    "broker.new_message": ("ANY_QUEUE", "NewMessage"),
-    "broker.operations.administration": ("BrokerAdministration", "BrokerFigures", "SettingState"),
-    "broker.operations.batch_producers": ("NotInTransaction", "OldCoordinator", "OldEpoch", "OutOfOrder"),
-    "broker.operations.batch_queues": ("BatchTooLarge", "Ends", "NotEnoughReplicas", "OffsetOutOfRange"),
-    "broker.operations.batches": ("Appended", "BatchOperations", "ReadBatches", "ReadPosition"),
-    "broker.operations.coordinated": ("CoordinatedOperations",),
-    "broker.operations.lite": ("Lite", "LiteFigures", "LiteGroup", "LiteLag", "LiteParent", "LiteReader"),
-    "broker.operations.other_brokers": ("OtherBrokerOperations",),
-    "broker.operations.peers": ("PeerOperations", "TopicExists"),
-    "broker.operations.queries": ("DelayLevel", "PendingTimers", "Queries"),
-    "broker.operations.storage": ("LogSegment", "StorageOperations", "StoreState"),
-    "broker.operations.tables": ("GroupOperations", "TopicOperations"),
-    "broker.operations.time_search": ("TimedOffset",),
-    "broker.polling": ("PollingStatus",),
-    "broker.pop.acks": ("CheckpointAcks",),
-    "broker.pop.pop": ("PopFind", "PopOutcome"),
-    "broker.pop.questions": ("NotificationOutcome", "Peek", "PeekOutcome", "Watch"),
-    "broker.pop.reading": ("Receive",),
-    "broker.produce.put": ("SendOutcome", "Sent"),
-    "broker.produce.reply": ("ReplyNotTaken", "ReplyOutcome"),
-    "broker.produce.send_back": ("SendBack",),
-    "broker.produce.timers": ("RecallOutcome",),
-    "broker.receipts": ("Delivery",),
-    "broker.transactions.ends": ("Resolution", "TransactionEnd"),
-}
-_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Load the module of an exported name when it is first used: at its start a broker needs few of them."""
-    if name not in _PLACE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"mqgateway.gateway.{_PLACE_OF[name]}"), name)
-    globals()[name] = value
-    return value
 
 
 class Operations:

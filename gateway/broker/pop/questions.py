@@ -76,7 +76,7 @@ def _peek(broker: Broker, request: Peek, topic: TopicConfig, *, may_wait: bool) 
     group, store = request.group, broker.store
     limits, chance = transfer_limits(broker.store_options), broker.pop.chance()
     places = list(_queues(topic, request.queue_id, chance))
-    retries = list(_retries(broker, request.topic, group, chance))[:1]
+    retries = list(_retries(broker, request.topic, group))[:1]
     again = [place for config in retries for place in _queues(config, ANY_QUEUE, chance)]
     bodies: list[bytes] = []
     count = rest = 0
@@ -134,7 +134,7 @@ def _has_message(broker: Broker, request: Watch, topic: TopicConfig, wanted: Wan
         return True
     return any(
         _has(broker, request, *place, None)
-        for config in _retries(broker, request.topic, request.group, chance)
+        for config in _retries(broker, request.topic, request.group)
         for place in _queues(config, ANY_QUEUE, chance)
     )
 
@@ -174,7 +174,7 @@ def _queues(topic: TopicConfig, queue_id: int, start: int) -> Iterator[tuple[str
         yield topic.topic_name, (start + i) % topic.read_queue_nums
 
 
-def _retries(broker: Broker, topic: str, group: str, chance: int) -> Iterator[TopicConfig]:
+def _retries(broker: Broker, topic: str, group: str) -> Iterator[TopicConfig]:
     """Yield the retry topics that exist."""
     options = broker.options
     kinds = [options.enable_retry_topic_v2]

@@ -18,8 +18,9 @@ pop            many acknowledgements at once
 lite           lite topics
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from mqgateway.engine.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mqgateway.gateway.codec.bodies.assignment import (
@@ -126,6 +127,117 @@ if TYPE_CHECKING:
         TopicConfigAndMappingSerializeWrapper,
         TopicConfigSerializeWrapper,
     )
+else:
+    __getattr__ = lazy_names(
+        globals(),
+        {
+            "gateway.codec.bodies.assignment": (
+                "LockBatchRequestBody",
+                "LockBatchResponseBody",
+                "MessageQueueAssignment",
+                "MessageRequestModeSerializeWrapper",
+                "QueryAssignmentRequestBody",
+                "QueryAssignmentResponseBody",
+                "SetMessageRequestModeRequestBody",
+                "UnlockBatchRequestBody",
+            ),
+            "gateway.codec.bodies.auth": ("AclInfo", "PolicyEntryInfo", "PolicyInfo", "UserInfo"),
+            "gateway.codec.bodies.body": ("Body",),
+            "gateway.codec.bodies.connections": (
+                "Connection",
+                "ConsumerConnection",
+                "GetConsumerListByGroupResponseBody",
+                "GroupList",
+                "ProducerConnection",
+                "ProducerInfo",
+                "ProducerTableInfo",
+            ),
+            "gateway.codec.bodies.consuming": (
+                "ConsumeMessageDirectlyResult",
+                "ConsumeQueueData",
+                "ConsumerRunningInfo",
+                "ConsumeStatus",
+                "GroupForbidden",
+                "PopProcessQueueInfo",
+                "ProcessQueueInfo",
+                "QueryConsumeQueueResponseBody",
+                "QuerySubscriptionResponseBody",
+            ),
+            "gateway.codec.bodies.heartbeat": (
+                "CheckClientRequestBody",
+                "ConsumerData",
+                "HeartbeatData",
+                "ProducerData",
+                "SubscriptionData",
+            ),
+            "gateway.codec.bodies.lite": (
+                "GetBrokerLiteInfoResponseBody",
+                "GetLiteClientInfoResponseBody",
+                "GetLiteGroupInfoResponseBody",
+                "GetLiteTopicInfoResponseBody",
+                "GetParentTopicInfoResponseBody",
+                "LiteLagInfo",
+                "LiteOffsetWrapper",
+                "LiteSubscriber",
+                "LiteSubscription",
+                "LiteSubscriptionCtlRequestBody",
+                "LiteTopicOffset",
+                "OffsetOption",
+            ),
+            "gateway.codec.bodies.message_queue": ("MessageQueue",),
+            "gateway.codec.bodies.offsets": (
+                "ConsumerOffsetSerializeWrapper",
+                "GetConsumerStatusBody",
+                "MessageQueueForC",
+                "QueryCorrectionOffsetBody",
+                "ResetOffsetBody",
+                "ResetOffsetBodyForC",
+            ),
+            "gateway.codec.bodies.pop": ("BatchAck", "BatchAckMessageRequestBody", "bit_set"),
+            "gateway.codec.bodies.registration": ("RegisterBrokerBody",),
+            "gateway.codec.bodies.replicas": (
+                "BrokerReplicasInfo",
+                "ElectMasterResponseBody",
+                "EpochEntry",
+                "EpochEntryCache",
+                "HAClientRuntimeInfo",
+                "HAConnectionRuntimeInfo",
+                "HARuntimeInfo",
+                "ReplicaIdentity",
+                "ReplicasInfo",
+                "SyncStateSet",
+            ),
+            "gateway.codec.bodies.routes": (
+                "BrokerData",
+                "BrokerMemberGroup",
+                "ClusterInfo",
+                "GetBrokerMemberGroupResponseBody",
+                "KVTable",
+                "QueueData",
+                "TopicList",
+                "TopicRouteData",
+            ),
+            "gateway.codec.bodies.statistics": (
+                "BrokerStatsData",
+                "BrokerStatsItem",
+                "ConsumeStats",
+                "ConsumeStatsList",
+                "OffsetWrapper",
+                "QueryConsumeTimeSpanBody",
+                "QueueTimeSpan",
+                "TopicOffset",
+                "TopicStatsTable",
+            ),
+            "gateway.codec.bodies.tables": (
+                "CreateTopicListRequestBody",
+                "SubscriptionGroupList",
+                "SubscriptionGroupWrapper",
+                "TopicConfigAndMappingSerializeWrapper",
+                "TopicConfigSerializeWrapper",
+            ),
+        },
+    )
+
 __all__ = [
     "AclInfo",
     "BatchAck",
@@ -217,129 +329,3 @@ __all__ = [
     "UserInfo",
     "bit_set",
 ]
-
-_PLACES = {
-    "codec.bodies.assignment": (
-        "LockBatchRequestBody",
-        "LockBatchResponseBody",
-        "MessageQueueAssignment",
-        "MessageRequestModeSerializeWrapper",
-        "QueryAssignmentRequestBody",
-        "QueryAssignmentResponseBody",
-        "SetMessageRequestModeRequestBody",
-        "UnlockBatchRequestBody",
-    ),
-    "codec.bodies.auth": (
-        "AclInfo",
-        "PolicyEntryInfo",
-        "PolicyInfo",
-        "UserInfo",
-    ),
-    "codec.bodies.body": ("Body",),
-    "codec.bodies.connections": (
-        "Connection",
-        "ConsumerConnection",
-        "GetConsumerListByGroupResponseBody",
-        "GroupList",
-        "ProducerConnection",
-        "ProducerInfo",
-        "ProducerTableInfo",
-    ),
-    "codec.bodies.consuming": (
-        "ConsumeMessageDirectlyResult",
-        "ConsumeQueueData",
-        "ConsumerRunningInfo",
-        "ConsumeStatus",
-        "GroupForbidden",
-        "PopProcessQueueInfo",
-        "ProcessQueueInfo",
-        "QueryConsumeQueueResponseBody",
-        "QuerySubscriptionResponseBody",
-    ),
-    "codec.bodies.heartbeat": (
-        "CheckClientRequestBody",
-        "ConsumerData",
-        "HeartbeatData",
-        "ProducerData",
-        "SubscriptionData",
-    ),
-    "codec.bodies.lite": (
-        "GetBrokerLiteInfoResponseBody",
-        "GetLiteClientInfoResponseBody",
-        "GetLiteGroupInfoResponseBody",
-        "GetLiteTopicInfoResponseBody",
-        "GetParentTopicInfoResponseBody",
-        "LiteLagInfo",
-        "LiteOffsetWrapper",
-        "LiteSubscriber",
-        "LiteSubscription",
-        "LiteSubscriptionCtlRequestBody",
-        "LiteTopicOffset",
-        "OffsetOption",
-    ),
-    "codec.bodies.message_queue": ("MessageQueue",),
-    "codec.bodies.offsets": (
-        "ConsumerOffsetSerializeWrapper",
-        "GetConsumerStatusBody",
-        "MessageQueueForC",
-        "QueryCorrectionOffsetBody",
-        "ResetOffsetBody",
-        "ResetOffsetBodyForC",
-    ),
-    "codec.bodies.pop": (
-        "BatchAck",
-        "BatchAckMessageRequestBody",
-        "bit_set",
-    ),
-    "codec.bodies.registration": ("RegisterBrokerBody",),
-    "codec.bodies.replicas": (
-        "BrokerReplicasInfo",
-        "ElectMasterResponseBody",
-        "EpochEntry",
-        "EpochEntryCache",
-        "HAClientRuntimeInfo",
-        "HAConnectionRuntimeInfo",
-        "HARuntimeInfo",
-        "ReplicaIdentity",
-        "ReplicasInfo",
-        "SyncStateSet",
-    ),
-    "codec.bodies.routes": (
-        "BrokerData",
-        "BrokerMemberGroup",
-        "ClusterInfo",
-        "GetBrokerMemberGroupResponseBody",
-        "KVTable",
-        "QueueData",
-        "TopicList",
-        "TopicRouteData",
-    ),
-    "codec.bodies.statistics": (
-        "BrokerStatsData",
-        "BrokerStatsItem",
-        "ConsumeStats",
-        "ConsumeStatsList",
-        "OffsetWrapper",
-        "QueryConsumeTimeSpanBody",
-        "QueueTimeSpan",
-        "TopicOffset",
-        "TopicStatsTable",
-    ),
-    "codec.bodies.tables": (
-        "CreateTopicListRequestBody",
-        "SubscriptionGroupList",
-        "SubscriptionGroupWrapper",
-        "TopicConfigAndMappingSerializeWrapper",
-        "TopicConfigSerializeWrapper",
-    ),
-}
-_PLACE_OF = {name: place for place, names in _PLACES.items() for name in names}
-
-
-def __getattr__(name: str) -> Any:
-    """Load a body's area when one of its names is first asked for: a short command asks for few."""
-    if name not in _PLACE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"mqgateway.gateway.{_PLACE_OF[name]}"), name)
-    globals()[name] = value
-    return value

@@ -52,7 +52,6 @@ from mqgateway.gateway.kafka.topics import Admitted, Topic, Topics
 
 SESSION_SINCE: Final = 7
 READ_COMMITTED: Final = 1
-WAIT_MAX: Final = 2**31 - 1
 
 Data = tuple[Key, PartitionData]
 

@@ -42,11 +42,6 @@ class OffsetTranslation:
         source, _, count = self._spans[-1]
         return source + count
 
-    @property
-    def is_identity(self) -> bool:
-        """True if all offsets are equal."""
-        return all(source == target for source, target, _ in self._spans)
-
     def add(self, source: int, count: int) -> None:
         """Note that `count` records from an offset of the source on were copied."""
         target = self.target_end

@@ -23,7 +23,8 @@ from mqgateway.engine.store.batch_records import offsets_of
 from mqgateway.engine.store.compacted_part import CompactedPart
 from mqgateway.engine.store.expansion import expand, holds_record_batch
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation
 from tests.support.engine.cleaning import Row, batch_record, stored
 
 PATH = "/store/compacted/t/0"

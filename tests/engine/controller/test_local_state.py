@@ -12,7 +12,8 @@ from mqgateway.engine.controller.events import ApplyBrokerId, ElectMaster, Event
 from mqgateway.engine.controller.local_state import LocalState
 from mqgateway.engine.controller.state import Leader, NotLeading
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.engine.controller.sets import address, code
 

@@ -18,7 +18,8 @@ from mqgateway.engine.ha.epochs import (
     format_epochs,
     parse_epochs,
 )
-from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import PowerCut
 
 PATH = "/store/epochFileCheckpoint"
 

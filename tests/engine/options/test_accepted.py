@@ -1,8 +1,8 @@
 """Properties without effect: known, typed, and each with its reason."""
 
-from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions, options_of
+from mqgateway.engine.options import BrokerOptions, NamesrvOptions, RemotingOptions, StoreOptions
 from mqgateway.engine.options.controller import ControllerOptions
-from mqgateway.engine.options.option import BadValue, Option
+from mqgateway.engine.options.option import BadValue, Option, options_of
 
 CLASSES = (BrokerOptions, StoreOptions, RemotingOptions, NamesrvOptions, ControllerOptions)
 ALL = [option for options_class in CLASSES for option in options_class.also_accepted]

@@ -3,8 +3,9 @@
 import pytest
 
 from mqgateway.engine.errors import ConfigError
-from mqgateway.engine.options import BrokerOptions, OptionSet, options_of
+from mqgateway.engine.options import BrokerOptions, OptionSet
 from mqgateway.engine.options.kafka_groups import KafkaGroupOptions
+from mqgateway.engine.options.option import options_of
 from mqgateway.engine.tables.kafka_group_configs import KAFKA_GROUP_CONFIGS
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from mqgateway.engine.options import BrokerOptions, OptionSet, options_of
+from mqgateway.engine.options import BrokerOptions, OptionSet
 from mqgateway.engine.options.messaging import MessagingOptions, MetricCollectorMode
+from mqgateway.engine.options.option import options_of
 
 
 def test_names_and_defaults_of_the_proxy() -> None:

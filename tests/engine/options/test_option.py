@@ -4,9 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.engine.options import BadValue, BrokerOptions, FlushDiskType, StoreOptions, TlsOptions
+from mqgateway.engine.options import BrokerOptions, FlushDiskType, StoreOptions, TlsOptions
 from mqgateway.engine.options.option import (
     INT_MAX,
+    BadValue,
     Option,
     accepted,
     camel_case,

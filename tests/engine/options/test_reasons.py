@@ -6,10 +6,10 @@ from mqgateway.engine.options import (
     RemotingOptions,
     StoreOptions,
     TlsOptions,
-    options_of,
     reasons,
 )
 from mqgateway.engine.options.controller import ControllerOptions
+from mqgateway.engine.options.option import options_of
 
 CLASSES = (BrokerOptions, StoreOptions, RemotingOptions, TlsOptions, NamesrvOptions, ControllerOptions)
 REASONS = [value for name, value in vars(reasons).items() if name.isupper()]

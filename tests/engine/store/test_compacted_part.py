@@ -12,7 +12,8 @@ from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.batch_records import offsets_of
 from mqgateway.engine.store.cold import ColdRead
 from mqgateway.engine.store.compacted_part import BESIDE, INTERVAL, CompactedPart, PartWriter
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation
 from tests.engine.store.test_cold import ColdDisk
 from tests.support.engine.cleaning import batch_record
 

@@ -14,7 +14,7 @@ import pytest
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.overlay import Overlay
 from mqgateway.engine.store.message_store import MessageStore, PutStatus
-from mqgateway.engine.testing.crash_disk import PowerCut
+from mqgateway.engine.testing.disk_faults import PowerCut
 from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.store.stores import HOST, Bench, drain, message, options
 

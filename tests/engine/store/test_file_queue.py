@@ -4,7 +4,8 @@ import pytest
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import FilePool, FileQueue, file_name
-from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import PowerCut
 
 
 def queue(disk: CrashDisk, limit: int = 4) -> FileQueue:

@@ -11,7 +11,8 @@ import pytest
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.store.file_queue import file_name
 from mqgateway.engine.store.log_files import MissingLogFiles
-from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import PowerCut
 from tests.support.engine.store.stores import Bench, batch, drain, message
 
 COUNT = 70

@@ -7,7 +7,8 @@ import contextlib
 import pytest
 
 from mqgateway.engine.errors import StoreError
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation, PowerCut
 from mqgateway.engine.worker import MemoryWorker
 from tests.support.engine.store.stores import Bench, message
 

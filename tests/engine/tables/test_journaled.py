@@ -11,7 +11,8 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.tables.journal import FileIdentity, Journal, Numbered
 from mqgateway.engine.tables.journaled import REST, JournaledFile
 from mqgateway.engine.tables.jsonfile import in_chunks, load_table, save_table
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation
 from mqgateway.engine.worker import MemoryWorker, Worker
 
 PATH = "/store/config/topics.json"

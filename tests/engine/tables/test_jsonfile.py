@@ -9,7 +9,8 @@ import pytest
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.lenient_json import dumps
 from mqgateway.engine.tables.jsonfile import TableFile, load_table, save_table, write_table
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation
 from mqgateway.engine.worker import MemoryWorker
 
 PATH = "/store/config/consumerOffset.json"

@@ -1,13 +1,12 @@
 """The simulated disk loses exactly the bytes that a real one may lose, and fails on request."""
 
-import errno
 import random
 import resource
 from pathlib import Path
 
 import pytest
 
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.engine.testing.inode import SECTOR
 
 SEEDS = range(60)
@@ -130,45 +129,6 @@ def test_successful_sync_does_not_repair_a_failed_one() -> None:
     file.write(0, b"3")
     file.sync()
     assert {disk.crash(seed).read_bytes("/d/a")[:1] for seed in SEEDS} == {b"3"}
-
-
-def test_the_power_goes_at_the_operation_asked_for_and_stays_away() -> None:
-    disk = disk_with("/d/a", b"1")
-    seen: list[Operation] = []
-    disk.watch = seen.append
-    disk.cut_at = disk.operations + 2
-    file = disk.open("/d/a")
-    file.write(0, b"2")
-    with pytest.raises(PowerCut):
-        file.sync()
-    with pytest.raises(PowerCut):
-        file.read(0, 1)
-    assert [operation.call for operation in seen] == ["write", "sync"]
-    assert list(disk.recent)[-2:] == seen
-    assert {disk.crash(seed).read_bytes("/d/a") for seed in SEEDS} == {b"1", b"2"}
-
-
-def test_the_nth_call_fails_as_often_as_ordered_and_may_write_a_part() -> None:
-    disk = disk_with("/d/a", b"....")
-    file = disk.open("/d/a")
-    disk.fail_next("write", "/d/a", errno.ENOSPC, times=2, skip=1, part=0.25)
-    file.write(0, b"abcd")
-    for _ in range(2):
-        with pytest.raises(OSError, match="No space"):
-            file.write(0, b"wxyz")
-    assert file.read(0, 4) == b"wbcd"
-    file.write(0, b"efgh")
-    disk.fail_next("any", times=99)
-    for call in (
-        file.sync,
-        lambda: disk.sync_dir("/d"),
-        lambda: disk.unlink("/d/a"),
-        lambda: file.truncate(0),
-    ):
-        with pytest.raises(OSError, match="Input/output"):
-            call()
-    disk.heal()
-    assert disk.read_bytes("/d/a") == b"efgh"
 
 
 def test_a_bit_is_changed_behind_everybodys_back() -> None:

@@ -9,7 +9,8 @@ import os
 
 import pytest
 
-from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import PowerCut
 from tests.support.engine.timers.bench import Bench
 
 EVERY = int(os.environ.get("TIMER_CRASHES_EVERY", "29"))

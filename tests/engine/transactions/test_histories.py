@@ -146,9 +146,11 @@ class Producers:
                 assert self.decided.get(body) is ROLLBACK, "nobody was asked"
                 assert times == 0
         assert self.bench.given_up == []
-        assert self.bench.log._settled.progress == self.bench.store.max_offset("RMQ_SYS_TRANS_HALF_TOPIC", 0)
-        assert not self.bench.log._held
-        assert not self.bench.log._newest
+        assert self.bench.log._halves.settled.progress == self.bench.store.max_offset(
+            "RMQ_SYS_TRANS_HALF_TOPIC", 0
+        )
+        assert not self.bench.log._halves.held
+        assert not self.bench.log._halves.newest
         if self.is_exact:
             assert self.bench.log.counts.count("T") == 0
 

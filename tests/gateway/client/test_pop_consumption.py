@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from twisted.internet.defer import Deferred
 
-from mqgateway.gateway.client.pop_consumption import FIRST_SECONDS
+from mqgateway.gateway.client.process_queue import FIRST_SECONDS
 from mqgateway.gateway.client.subscriptions import Sql
 from mqgateway.gateway.codec.bodies import SetMessageRequestModeRequestBody
 from mqgateway.gateway.codec.codes import RequestCode

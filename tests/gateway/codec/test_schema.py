@@ -7,11 +7,11 @@ from construct import Container
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mqgateway.gateway.codec.codes import LanguageCode, RequestCode, SerializeType
+from mqgateway.gateway.codec.codes import SerializeType
 from mqgateway.gateway.codec.command import RemotingCommand, decode_command, encode_command, encode_response
 from mqgateway.gateway.codec.errors import ProtocolError
 from mqgateway.gateway.codec.frame import FrameCutter
-from mqgateway.gateway.codec.schema import FRAME, dump_frame, parse_frame
+from mqgateway.gateway.codec.schema import FRAME, parse_frame
 from tests.gateway.codec.test_command import commands
 
 any_command = commands(SerializeType.JSON) | commands(SerializeType.ROCKETMQ)
@@ -105,34 +105,6 @@ def test_a_damaged_binary_header_is_refused_by_both_or_by_none(
 def test_invalid_frame_is_a_codec_error(frame: bytes) -> None:
     with pytest.raises(ProtocolError):
         parse_frame(frame)
-
-
-def test_a_dump_shows_every_member() -> None:
-    command = RemotingCommand(
-        RequestCode.GET_ROUTEINFO_BY_TOPIC,
-        language=LanguageCode.GO,
-        version=317,
-        opaque=7,
-        remark="r",
-        ext_fields={"topic": "T"},
-        body=b"x" * 300,
-    )
-    assert dump_frame(encode_command(command)) == (
-        f"frame     {len(encode_command(command))} bytes, header as JSON\n"
-        "request   105 GET_ROUTEINFO_BY_TOPIC\n"
-        "opaque    7\n"
-        "from      GO V4_5_2\n"
-        "remark    'r'\n"
-        "field     topic = 'T'\n"
-        f"body      300 bytes '{'x' * 256}'...\n"
-    )
-
-
-def test_a_dump_knows_answers_and_strangers() -> None:
-    answer = dump_frame(encode_response(RemotingCommand(105, opaque=7), 17, None, b"", "no topic"))
-    assert "response  17 TOPIC_NOT_EXIST\n" in answer
-    oneway = dump_frame(encode_command(RemotingCommand(9999, flag=2, serialize_type=SerializeType.ROCKETMQ)))
-    assert "oneway    9999 unknown\n" in oneway
 
 
 def _container(command: RemotingCommand) -> Container:

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from mqgateway.gateway.grpc import v2
-from mqgateway.gateway.testing.server import Server, ServerError
+from mqgateway.gateway.testing.nodes import ServerError
+from mqgateway.gateway.testing.server import Server
 
 grpc = pytest.importorskip("grpc")
 

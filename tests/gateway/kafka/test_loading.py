@@ -32,7 +32,7 @@ def not_loaded() -> Iterator[tuple[KafkaScene, MemoryWorker, KafkaServer]]:
 
 
 def _service(scene: KafkaScene) -> Any:
-    return scene.server._broker
+    return scene.server._nodes.broker
 
 
 def test_nothing_is_loaded_before_the_first_connection() -> None:

@@ -26,7 +26,7 @@ def test_a_proxy_header_names_the_client() -> None:
 def test_answers_are_counted_by_api_and_connections_while_they_last() -> None:
     with kafka_scene() as scene:
         meter = FrontEndMeter(has_latency=True)
-        service: Any = scene.server._broker
+        service: Any = scene.server._nodes.broker
         loop: Any = scene.hands.loop
         server = KafkaServer(
             scene.operations,
@@ -52,7 +52,7 @@ def test_answers_are_counted_by_api_and_connections_while_they_last() -> None:
 
 def test_a_port_that_cannot_be_opened_is_a_warning(caplog: pytest.LogCaptureFixture) -> None:
     with kafka_scene() as scene:
-        service: Any = scene.server._broker
+        service: Any = scene.server._nodes.broker
         loop: Any = scene.hands.loop
         server = KafkaServer(scene.operations, service.server, reactor=loop.net, advertised="10.0.0.1")
 

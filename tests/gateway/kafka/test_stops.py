@@ -97,8 +97,8 @@ def test_stop_answers_fetches_and_members_that_wait() -> None:
         shared.share_session_epoch = 1
         parked(sharer, shared)
         member = parked(scene.client(), joining, JOIN_VERSION)
-        service: Any = scene.server._broker
-        front_ends: Any = scene.server._front_ends
+        service: Any = scene.server._nodes.broker
+        front_ends: Any = scene.server._nodes._front_ends
         front_ends["kafka"].stop()
         assert answered(member, joining, JOIN_VERSION).error_code == ErrorCode.NOT_COORDINATOR
         assert answered(sharer, shared).error_code == ErrorCode.NONE

@@ -16,7 +16,8 @@ from mqgateway.gateway.client.message import Message, ReceivedMessage, Transacti
 from mqgateway.gateway.client.push import PushConsumer
 from mqgateway.gateway.client.transactions import TransactionProducer
 from mqgateway.gateway.testing.faults import PULL, SEND
-from mqgateway.gateway.testing.server import COMMIT_SECONDS, Server, ServerError
+from mqgateway.gateway.testing.nodes import ServerError
+from mqgateway.gateway.testing.server import COMMIT_SECONDS, Server
 from tests.support.gateway.testing.hands import HOST, HandLoop, Hands, hands
 
 
@@ -275,39 +276,6 @@ def test_connections_break_and_are_refused() -> None:
         server.heal()
         held.send(producer, Message(topic, "c"))
         assert len(server.messages(topic)) == 3
-
-
-def test_killed_broker_keeps_written_messages() -> None:
-    with hands() as held:
-        topic, server = held.server.create_topic(), held.server
-        producer = held.producer(retry_times_when_send_failed=0)
-        held.send(producer, Message(topic, "before"))
-        server.kill()
-        held.loop.settle()
-        with pytest.raises(SendFailed):
-            held.send(producer, Message(topic, "x"))
-        with pytest.raises(ServerError, match="not running"):
-            server.messages(topic)
-        with pytest.raises(ServerError, match="not running"):
-            server.kill()
-        server.restart()
-        held.send(producer, Message(topic, "after"))
-        assert bodies(server.messages(topic)) == [b"before", b"after"]
-        server.restart()
-        assert bodies(server.messages(topic)) == [b"before", b"after"]
-
-
-def test_broker_registers_again_with_a_restarted_name_server() -> None:
-    with hands() as held:
-        topic, server = held.server.create_topic(), held.server
-        server.kill_name_server()
-        with pytest.raises(ServerError, match="name server"):
-            server.create_topic()
-        server.restart_name_server()
-        held.wait_for(lambda: server._is_known(topic, 4))
-        held.send(held.producer(), Message(topic, "x"))
-        server.restart_name_server()
-        held.wait_for(lambda: server._is_known(topic, 4))
 
 
 def test_a_full_disk_takes_nothing() -> None:

@@ -10,7 +10,8 @@ import pytest
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.raft.files.file_log import FileLog
 from mqgateway.engine.raft.log import Entry, LogMismatch
-from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import PowerCut
 
 FOLDER = "/store/dledger-n0"
 SIZE, INDEX_SIZE = 512, 128

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mqgateway.engine.store.compacted_part import BESIDE
 from mqgateway.engine.store.views.compacted_parts import DAMAGED
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation
 from tests.support.engine.compaction import CompactedTopic
 from tests.support.engine.store.kafka_batches import TOPIC
 from tests.support.engine.store.stores import Bench

@@ -15,7 +15,8 @@ from mqgateway.engine.message import SysFlag
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.producers.batch import ProducerBatch
 from mqgateway.engine.store.message_store import GetStatus, MessageStore
-from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import PowerCut
 from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.store.kafka_batches import kafka_batch, put_kafka
 from tests.support.engine.store.producing import put_mapped, put_marker, put_whole

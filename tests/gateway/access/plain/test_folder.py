@@ -10,7 +10,8 @@ from mqgateway.engine.clock import ManualClock
 from mqgateway.engine.errors import ConfigError
 from mqgateway.engine.options import BrokerOptions
 from mqgateway.engine.tables.jsonfile import write_table
-from mqgateway.engine.testing.crash_disk import CrashDisk, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import PowerCut
 from mqgateway.gateway.access.plain import folder
 from mqgateway.gateway.access.plain.folder import AclFolder, Files
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mqgateway.engine.lite.subscriptions import Subscriber
+from mqgateway.gateway.broker.clients.members import GRPC
 from mqgateway.gateway.broker.operations import (
     CLUSTERING,
     CONSUME_ACTIVELY,
-    GRPC,
     GroupClient,
     LiteTopicChange,
     OperationError,

@@ -1,9 +1,5 @@
-from mqgateway.gateway.broker.operations import (
-    CoordinatedGroup,
-    CoordinatedOperations,
-    CoordinatedTransaction,
-    HangingTransaction,
-)
+from mqgateway.gateway.broker.operations import CoordinatedGroup, CoordinatedTransaction, HangingTransaction
+from mqgateway.gateway.broker.operations.coordinated import CoordinatedOperations
 from tests.support.gateway.broker.helpers import MemoryBroker
 
 GROUP = CoordinatedGroup("classic", "Empty", "", (), ())

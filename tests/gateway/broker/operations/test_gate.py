@@ -12,8 +12,8 @@ from mqgateway.engine.options import BrokerRole
 from mqgateway.gateway.access.callers import FrontEndCaller
 from mqgateway.gateway.access.needs import PUB, Need
 from mqgateway.gateway.access.policies import topic
-from mqgateway.gateway.broker.operations import Gate, NotAdmitted, OperationError, Principal, Reason, Use
-from mqgateway.gateway.broker.operations.gate import InternalConnection
+from mqgateway.gateway.broker.operations import NotAdmitted, OperationError, Principal, Reason, Use
+from mqgateway.gateway.broker.operations.gate import Gate, InternalConnection
 from mqgateway.gateway.broker.replication.write_gate import closed_gate
 from mqgateway.gateway.remoting.turn import Turn
 from tests.support.gateway.broker.helpers import FakePeer, MemoryBroker

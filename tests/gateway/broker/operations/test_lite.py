@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mqgateway.gateway.broker.operations import LiteGroup, LiteParent, LiteReader, Operations
+from mqgateway.gateway.broker.operations import LiteGroup, LiteParent, Operations
+from mqgateway.gateway.broker.operations.lite import LiteReader
 from tests.support.gateway.broker.lite import PARENT, LiteBroker, queue
 from tests.support.gateway.broker.operating import InlineRunner
 

@@ -17,9 +17,9 @@ from mqgateway.gateway.broker.operations import (
     Operations,
     Principal,
     Reason,
-    Runner,
     Use,
 )
+from mqgateway.gateway.broker.operations.gate import Runner
 from tests.support.engine.store.kafka_batches import kafka_batch
 from tests.support.gateway.broker.controlled import BrokerSet
 from tests.support.gateway.broker.group import Group, Member

@@ -85,7 +85,7 @@ def test_open_transactions_move_to_another_broker() -> None:
     halves = scene.other.bodies("RMQ_SYS_TRANS_HALF_TOPIC")
     assert halves == [b"half"]
     scene.return_master()
-    assert scene.master.service.broker.transactions._settled.progress == 1
+    assert scene.master.service.broker.transactions._halves.settled.progress == 1
 
 
 def test_messages_wait_for_the_master_without_another_broker() -> None:

@@ -6,10 +6,10 @@ import pytest
 
 from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC, KAFKA_TRANSACTIONS_TOPIC
 from mqgateway.gateway.access.operations import AclOperation
+from mqgateway.gateway.broker.clients.members import GRPC
 from mqgateway.gateway.broker.operations import (
     CLUSTERING,
     CONSUME_ACTIVELY,
-    GRPC,
     GroupClient,
     OperationError,
     Reason,

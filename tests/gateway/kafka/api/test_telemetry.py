@@ -26,7 +26,7 @@ def announced(client: KafkaClient) -> set[int]:
 
 def figures(scene: KafkaScene) -> Any:
     """Return what the broker has counted."""
-    front_ends: Any = scene.server._front_ends
+    front_ends: Any = scene.server._nodes._front_ends
     return front_ends["kafka"].telemetry()
 
 

@@ -148,7 +148,7 @@ def test_deleted_topic_has_no_route_when_the_answer_is_sent() -> None:
     with kafka_scene() as scene:
         client = scene.client()
         create(client, "a")
-        namesrv: Any = scene.server._namesrv
+        namesrv: Any = scene.server._nodes._namesrv
         routes = namesrv.namesrv.tables.topic_queues
         assert "a" in routes
         client.ask(DeleteTopicsRequest([DeleteTopicState("a")]))

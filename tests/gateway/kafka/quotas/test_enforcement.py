@@ -38,7 +38,7 @@ def batch(scene: KafkaScene, size: int = 20_000) -> bytearray:
 
 def figures(scene: KafkaScene) -> Any:
     """Return what the broker has counted."""
-    front_ends: Any = scene.server._front_ends
+    front_ends: Any = scene.server._nodes._front_ends
     return front_ends["kafka"].quotas()
 
 

@@ -161,7 +161,7 @@ def test_connection_that_was_secured_before_it_was_loaded_has_its_user(
 ) -> None:
     with certifying(monkeypatch, "alice") as scene:
         certified(scene)
-        front_ends: Any = scene.server._front_ends
+        front_ends: Any = scene.server._nodes._front_ends
         connection = KafkaConnection(front_ends["kafka"]._terms, lambda _: None, lambda _: None)
         connection.handshakeCompleted()
         transport: Any = Loaded()

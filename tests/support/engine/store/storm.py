@@ -14,7 +14,8 @@ from mqgateway.engine.message import StoredMessage
 from mqgateway.engine.options import FlushDiskType
 from mqgateway.engine.store import schema
 from mqgateway.engine.store.message_store import MessageStore, PutResult, PutStatus
-from mqgateway.engine.testing.crash_disk import CrashDisk, Operation, PowerCut
+from mqgateway.engine.testing.crash_disk import CrashDisk
+from mqgateway.engine.testing.disk_faults import Operation, PowerCut
 from mqgateway.engine.worker import InlineWorker
 from tests.support.engine.store.stores import GIB, HOST, drain, message, options
 

@@ -144,21 +144,21 @@ class KafkaScene:
     @property
     def operations(self) -> Operations:
         """The operations of the broker."""
-        service: Any = self.server._broker
+        service: Any = self.server._nodes.broker
         operations: Operations = service.operations
         return operations
 
     @property
     def transactions(self) -> TxnCoordinator:
         """The coordinator of transactions."""
-        front_ends: Any = self.server._front_ends
+        front_ends: Any = self.server._nodes._front_ends
         coordinator: TxnCoordinator = front_ends["kafka"]._service._transactions.coordinator
         return coordinator
 
     @property
     def shares(self) -> ShareCoordination:
         """The share partitions."""
-        front_ends: Any = self.server._front_ends
+        front_ends: Any = self.server._nodes._front_ends
         shares: ShareCoordination = front_ends["kafka"]._service._shares
         return shares
 
@@ -168,7 +168,7 @@ class KafkaScene:
 
     def connections(self) -> list[KafkaConnection]:
         """Return the server's side of the connections."""
-        service: Any = self.server._broker
+        service: Any = self.server._nodes.broker
         handshakes = service.server._handshakes
         return [one.connection for one in handshakes if isinstance(one.connection, KafkaConnection)]
 

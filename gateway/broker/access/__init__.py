@@ -1,1 +1,0 @@
-"""Requests about users and policies, which `gateway.access` implements."""
