@@ -1,14 +1,15 @@
 """Slow tests, by folder and by measured time; the marker is never set by hand.
 
 A test takes the time from its first fixture to its last, less what its thread waited for a processor, so that
-other work of the machine changes little. `durations.json` has every function above a limit. It is written, on a
-machine that does nothing else, by
+other work of the machine changes little. `durations.json` has every function above a limit. It is written,
+on a machine that does nothing else, by
 
     pytest --record-durations --hypothesis-profile quick tests
 
-Stage one of the test command passes `--log-durations`, which keeps the functions above a limit of its last two
-runs in a file of this work tree. A house test compares it with the marks. There a test that starts processes
-counts by their processor time: how long those wait for a processor is not known, and other stages run beside.
+Stage one of the test command passes `--log-durations`, which keeps the functions above a limit of its last
+two runs in a file of this work tree. A house test compares it with the marks. There a test that starts
+processes counts by their processor time: how long those wait for a processor is not known, and other stages
+run beside.
 """
 
 from __future__ import annotations
