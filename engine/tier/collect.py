@@ -30,7 +30,7 @@ from mqgateway.engine.upkeep.walk import LogWalk, fields_of, hashes_of, keys_of
 RECORDS_MAX: Final = 1 << 20
 """Maximum of records in a range: 20 MiB of units, or 46 for batches, 12 MiB of places, and 8 MiB of keys for
 each key of a record."""
-_ROWS_MAX: Final = 4096
+_ROWS_MAX: Final = 512
 """Maximum of records that are processed together."""
 _PLACES: Final = {
     kind: Struct(f"{RECORD_PLACE.format}{kind.unit_size - RECORD_PLACE.size}x") for kind in QueueKind
@@ -52,9 +52,13 @@ class BlockStart:
 
 
 class CollectedQueue:
-    """Messages [first_offset, end_offset) of a queue; their retention class in days. Times in ms."""
+    """Messages [first_offset, end_offset) of a queue, the one with this number in its range; their retention
+    class in days. Times in ms."""
 
-    def __init__(self, topic: str, queue_id: int, kind: QueueKind, days: int, first_offset: int) -> None:
+    def __init__(
+        self, topic: str, queue_id: int, kind: QueueKind, days: int, first_offset: int, number: int
+    ) -> None:
+        self.number = number
         self.topic = topic
         self.queue_id = queue_id
         self.kind = kind
@@ -200,40 +204,53 @@ class Collector:
     def _add_rows(self, rows: list[Row], position: int, batch: tuple[int, int] | None = None) -> None:
         """Add records that follow one another in the log. `batch` are the first offset and the number of
         messages of one that is a batch."""
-        found, classes, batch_topics = self._range, self._classes, self._batch_topics
-        current, places, add_keys = self._current, found.places, found.keys.add
-        first = position
+        found, current = self._range, self._current
+        places, add_keys, distance = found.places, found.keys.add, position - found.begin
+        plain, pack_unit, pack_place = QueueKind.MESSAGES, UNIT.pack, PLACE.pack
+        messages, left_out = 1, found.left_out_bytes
         for topic, queue_id, offset, sys_flag, time, size, code, hashes in rows:
-            days = classes[topic] if topic in classes else self._new_class(topic)
-            if days is None or queue_id < 0 or not enters_queue(sys_flag):
-                found.left_out += 1
-                found.left_out_bytes += size
-                position += size
-                continue
-            kind, messages = QueueKind.MESSAGES, 1
-            if batch is not None or topic in batch_topics:
-                kind = QueueKind.BATCHES
-                offset, messages = batch or (offset, 1)
-                unit = BATCH_UNIT.pack(position, size, code, time, offset, messages, NOT_COMPACTED, 0)
+            if batch is not None:
+                offset, messages = batch
+            queue = current.get((topic, queue_id))
+            if queue is None or offset != queue.end_offset or sys_flag or queue.kind is not plain:
+                queue = self._queue_for(topic, queue_id, offset, sys_flag, is_batch=batch is not None)
+                if queue is None:
+                    found.left_out += 1
+                    found.left_out_bytes += size
+                    distance += size
+                    continue
+            at = found.begin + distance
+            if queue.kind is plain:
+                unit = pack_unit(at, size, code)
             else:
-                unit = UNIT.pack(position, size, code)
-            number = current.get((topic, queue_id), -1)
-            queue = found.queues[number] if number >= 0 else None
-            if queue is None or queue.kind is not kind or not queue.continues_at(offset):
-                number = current[topic, queue_id] = len(found.queues)
-                queue = CollectedQueue(topic.decode(), queue_id, kind, days, offset)
-                found.queues.append(queue)
-            distance = position - found.begin
-            places += PLACE.pack(distance, number, queue.count)
+                unit = BATCH_UNIT.pack(at, size, code, time, offset, messages, NOT_COMPACTED, 0)
+            places += pack_place(distance, queue.number, queue.count)
             queue.add(offset, messages, unit, size, time)
             add_keys(hashes, distance)
             found.records += 1
-            found.record_bytes += size
-            position += size
+            distance += size
         if rows:
             self._room -= len(rows)
-            self._file_end = self._file_end or self._files.start_of(first) + self._files.file_size
-            found.end = self._records_end = position
+            self._file_end = self._file_end or self._files.start_of(position) + self._files.file_size
+            found.end = self._records_end = found.begin + distance
+            found.record_bytes += found.end - position - (found.left_out_bytes - left_out)
+
+    def _queue_for(
+        self, topic: bytes, queue_id: int, offset: int, sys_flag: int, *, is_batch: bool
+    ) -> CollectedQueue | None:
+        """Return the queue to which a message at `offset` is added; None if it is not saved."""
+        days = self._classes[topic] if topic in self._classes else self._new_class(topic)
+        if days is None or queue_id < 0 or not enters_queue(sys_flag):
+            return None
+        is_batch = is_batch or topic in self._batch_topics
+        kind = QueueKind.BATCHES if is_batch else QueueKind.MESSAGES
+        queue = self._current.get((topic, queue_id))
+        if queue is None or queue.kind is not kind or not queue.continues_at(offset):
+            queues = self._range.queues
+            queue = CollectedQueue(topic.decode(), queue_id, kind, days, offset, len(queues))
+            self._current[topic, queue_id] = queue
+            queues.append(queue)
+        return queue
 
     def _new_class(self, topic: bytes) -> int | None:
         try:

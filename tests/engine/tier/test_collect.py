@@ -168,7 +168,7 @@ def test_blocks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_record_larger_than_a_block_is_one_alone() -> None:
-    queue = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5)
+    queue = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5, 0)
     for offset, size in ((5, 10), (6, BLOCK_MAX + 1), (7, 10)):
         queue.add(offset, 1, UNIT.pack(offset, size, 0), size, 100 - offset)
     assert [(start.first_offset, start.size) for start in queue.blocks] == [
@@ -180,8 +180,8 @@ def test_record_larger_than_a_block_is_one_alone() -> None:
 
 
 def test_offsets_of_batches_may_have_gaps() -> None:
-    queue = CollectedQueue("t", 0, QueueKind.BATCHES, 3, 5)
+    queue = CollectedQueue("t", 0, QueueKind.BATCHES, 3, 5, 0)
     queue.add(5, 3, BATCH_UNIT.pack(0, 10, 0, 0, 5, 3, -1, 0), 10, 1)
     assert [queue.continues_at(offset) for offset in (7, 8, 9)] == [False, True, True]
-    single = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5)
+    single = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5, 0)
     assert [single.continues_at(offset) for offset in (4, 5, 6)] == [False, True, False]
