@@ -61,6 +61,7 @@ class Restored:
         self.rows: list[Row] = [row(each) for each in drain(lost.bench.store, "T", 0)]
         lost.save_all()
         lost.restore()
+        self.tier = lost.new_tier() if lazy else None
         self.disk = CrashDisk(millis=lost.clock.millis)
         for path in sorted(lost.root.rglob("*")):
             name = f"/store/{path.relative_to(lost.root)}"
@@ -83,8 +84,18 @@ class Restored:
             "max_index_num": 64,
             "message_index_enable": True,
         }
-        tier = self.lost.tier() if self.lost.lazy else None
-        return {"disk": self.disk, "clock": self.lost.clock, "store_options": files, "tier": tier}
+        return {"disk": self.disk, "clock": self.lost.clock, "store_options": files, "tier": self.tier}
+
+    def pop_broker(self) -> PopBroker:
+        """Return a broker that has opened the store, and then has listed the tier."""
+        broker = PopBroker(**self.given)
+        self.list()
+        return broker
+
+    def list(self) -> None:
+        """List the ranges of the tier, as a broker does once it has started."""
+        if self.tier is not None:
+            self.tier.tick()
 
 
 @pytest.fixture(params=[False, True], ids=["whole", "lazy"])
@@ -94,7 +105,7 @@ def restored(tmp_path: Path, request: pytest.FixtureRequest) -> Restored:
 
 
 def test_pulls_read_what_was_saved_and_continue(restored: Restored) -> None:
-    broker = PopBroker(**restored.given)
+    broker = restored.pop_broker()
     broker.subscribe("G", "T")
     found, offset = list[Row](), 0
     while offset < COUNT:
@@ -109,7 +120,7 @@ def test_pulls_read_what_was_saved_and_continue(restored: Restored) -> None:
 
 
 def test_messages_are_found_by_key_and_time_and_groups_continue(restored: Restored) -> None:
-    broker = PopBroker(**restored.given)
+    broker = restored.pop_broker()
     header = QueryMessageRequestHeader(topic="T", key="k9", max_num=10, begin_timestamp=0, end_timestamp=END)
     assert [row(each) for each in broker.ask(RequestCode.QUERY_MESSAGE, header).messages] == [
         restored.rows[9]
@@ -123,6 +134,7 @@ def test_messages_are_found_by_key_and_time_and_groups_continue(restored: Restor
 
 def test_kafkas_fetch_reads_what_was_saved(restored: Restored) -> None:
     broker = KafkaBroker(**restored.given)
+    restored.list()
     broker.broker.tables.topics.load()
     header = RequestHeader(APIS[FETCH].key, 12, 1, "tester")
     call = KafkaCall(header, broker.peer, Address("10.0.0.1", 9092), broker.operations)

@@ -79,17 +79,17 @@ class LostStore(SavedStore):
 
     def open(self) -> Bench:
         """Open the restored store, with its tier if messages are there only."""
-        tier = self.tier() if self.lazy else None
+        tier = self.new_tier() if self.lazy else None
+        if tier is not None:
+            tier.tick()
         root = str(self.root)
         return Bench(RealDisk(), self.clock, older=tier, store_path_root_dir=root)  # type: ignore[arg-type]
 
-    def tier(self) -> TierReading:
-        """Return the tier for readers, whose loads are done at once; its ranges are known."""
-        tier = TierReading(
+    def new_tier(self) -> TierReading:
+        """Return the tier for readers, whose loads are done at once. Its ranges are not known yet."""
+        return TierReading(
             self.readers(), NAMES, worker=InlineWorker(), clock=self.clock, cache_bytes=CACHE_BYTES
         )
-        tier.tick()
-        return tier
 
     def new_restored_saver(self) -> ContinuousSaver:
         """Return the saver of the broker that has the restored store open."""
