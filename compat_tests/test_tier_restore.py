@@ -226,6 +226,7 @@ def test_messages_that_stay_in_the_tier_are_read_by_clients(peers: Peers) -> Non
         topic = peer.topic("lazy")
         send(peer, topic, "message", COUNT)
         before = pull_all(peer, topic)
+        wait_until(lambda: any(folder.rglob("*.idx")), 60, "a range is saved")
         wait_until(lambda: saved_to(url) >= log_end(lost), 60, "all of the log is saved")
         peer.close()
         part.kill9()
@@ -236,7 +237,9 @@ def test_messages_that_stay_in_the_tier_are_read_by_clients(peers: Peers) -> Non
         target = str(restored / "store")
         report = json.loads(command("restore", url, target, "--take-over", "--lazy", "--json"))
         assert report["sound"] and report["lazy"] and report["records"] == COUNT
-        assert [int(path.name) for path in (restored / "store" / "commitlog").iterdir()] == [report["logStart"]]
+        assert [int(path.name) for path in (restored / "store" / "commitlog").iterdir()] == [
+            report["logStart"]
+        ]
 
         part = home.begin("apache", restored)
         wait_until(partial(peer.knows, topic, QUEUES), 60, "the topic has a route")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
 from mqgateway.engine.disk import Disk, make_directories
@@ -12,6 +12,7 @@ from mqgateway.engine.store.file_queue import FileQueue
 from mqgateway.engine.tier.directory import QueueHistory, TierDirectory
 from mqgateway.engine.tier.format.index import QueueKind
 from mqgateway.engine.tier.format.tables import TierTables
+from mqgateway.engine.tier.table_saving import ALIVE_SECONDS, TABLES_SECONDS
 from mqgateway.engine.upkeep.backup import BATCH_QUEUES, QUEUES, store_time_at
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.engine.upkeep.manifest import write
@@ -19,6 +20,8 @@ from mqgateway.engine.upkeep.restore import Ends
 
 _REPEATED: Final = ("config/delayOffset.json", "config/consumerOrderInfo.json")
 """Tables of progress in queues that the tier does not have."""
+_ENDS_MILLIS: Final = int(1000 * (ALIVE_SECONDS + TABLES_SECONDS))
+"""Time by which ends of queues may be older than the tables with which they are saved."""
 _FOLDERS: Final = {QueueKind.MESSAGES: QUEUES, QueueKind.BATCHES: BATCH_QUEUES}
 
 
@@ -70,22 +73,20 @@ def make_queue_folders(disk: Disk, root: str, tables: TierTables | None, directo
         make_directories(disk, f"{root}/{_FOLDERS[history.kind]}/{topic}")
 
 
-def ends_in_tier(tables: TierTables | None, directory: TierDirectory) -> Ends:
+def ends_in_tier(tables: TierTables | None, directory: TierDirectory, topics: Container[str]) -> Ends:
     """Return the next offsets of all queues of a store whose messages are in the tier only.
 
-    A queue without messages in the tier has the end that was saved with the tables. A queue that the tables
-    do not have is younger, or its topic was deleted.
+    A queue without messages in the tier has the end that was saved with the tables. Other queues are of
+    `topics`, those in the table of topics, or younger; the topic of any other one was deleted.
     """
     saved: Mapping[str, Mapping[str, Mapping[str, int]]] = {} if tables is None else tables.ends
     ends = {kind: {topic: dict(ids) for topic, ids in topics.items()} for kind, topics in saved.items()}
-    for topics in ends.values():
-        for topic, ids in topics.items():
-            for queue_id in ids:
-                if (history := directory.history(topic, int(queue_id))) is not None:
-                    ids[queue_id] = history.end_offset
-    for topic, queue_id, history in _younger(tables, directory):
-        topics = ends.setdefault(_FOLDERS[history.kind], {})
-        topics.setdefault(topic, {})[str(queue_id)] = history.end_offset
+    known = {topic for kind in saved.values() for topic in kind}
+    known.update(topic for topic, _, _ in _younger(tables, directory))
+    for (topic, queue_id), history in directory.histories():
+        if topic in known or topic in topics:
+            of_kind = ends.setdefault(_FOLDERS[history.kind], {})
+            of_kind.setdefault(topic, {})[str(queue_id)] = history.end_offset
     return ends
 
 
@@ -96,8 +97,8 @@ def has_kafka_transactions(tables: TierTables | None) -> bool:
 
 
 def _younger(tables: TierTables | None, directory: TierDirectory) -> Iterator[tuple[str, int, QueueHistory]]:
-    """Yield the queues with messages that are not older than the tables."""
-    made = 0 if tables is None else tables.made
+    """Yield the queues with messages that are not older than the ends of queues in the tables."""
+    made = 0 if tables is None else tables.made - _ENDS_MILLIS
     for (topic, queue_id), history in directory.histories():
         if history.last_time >= made:
             yield topic, queue_id, history

@@ -50,10 +50,11 @@ from mqgateway.engine.tier.saving import TierWriter, WriterFenced
 from mqgateway.engine.tier.survey import Survey, read_header, survey
 from mqgateway.engine.tier.table_saving import newest_tables
 from mqgateway.engine.upkeep.backup import LOG, QUEUES
-from mqgateway.engine.upkeep.findings import Progress
+from mqgateway.engine.upkeep.findings import Findings, Progress
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.engine.upkeep.rebuild import RebuildReport, rebuild_store
 from mqgateway.engine.upkeep.restore import RESTORING, limit_offsets, put_ends
+from mqgateway.engine.upkeep.table_check import check_tables, topics_of
 
 log = logging.getLogger(__name__)
 
@@ -264,7 +265,8 @@ class _Restore:
         layout = Layout(disk, options)
         report.log_start, report.log_end = rebuilt.log_start, rebuilt.log_end
         if self._lazy:
-            put_ends(layout, ends_in_tier(tables, directory))
+            topics = topics_of(check_tables(layout, Findings())) or {}
+            put_ends(layout, ends_in_tier(tables, directory, topics))
         elif tables is not None and report.log_start:
             put_ends(layout, tables.ends)
         report.moved_back = limit_offsets(layout, is_all=False)

@@ -160,9 +160,9 @@ class LogWalk:
                 self._progress(begin - files.starts[0], files.end - files.starts[0])
             view, at, position = memoryview(data), 0, begin
             while True:
-                while take is not None and (size := take(data, at, position)):
-                    at += size
-                    position += size
+                while take is not None and (taken := take(data, at, position)):
+                    at += taken
+                    position += taken
                     self._at = self.end = position
                 size = examine_at(view, at, position)
                 if not isinstance(size, int):

@@ -14,7 +14,7 @@ from mqgateway.engine.tier.restored_tables import (
     write_checkpoint,
     write_tables,
 )
-from mqgateway.engine.tier.table_saving import newest_tables
+from mqgateway.engine.tier.table_saving import ALIVE_SECONDS, TABLES_SECONDS
 from mqgateway.engine.upkeep.layout import Layout
 from mqgateway.engine.upkeep.manifest import Shapes
 from tests.support.engine.store.stores import batch, message
@@ -46,7 +46,7 @@ def test_ends_are_those_of_the_tier_for_queues_that_it_has(tmp_path: Path) -> No
     lost, directory = saved(tmp_path)
     made = lost.clock.millis() - 12 * HOUR
     ends: Ends = {"consumequeue": {"orders": {"0": 9, "1": 1, "7": 3}, "rmq_sys_x": {"0": 2}}}
-    found = ends_in_tier(tables_of(ends, made), directory)
+    found = ends_in_tier(tables_of(ends, made), directory, ())
     assert found == {
         "consumequeue": {"orders": {"0": 4, "1": 4, "7": 3}, "rmq_sys_x": {"0": 2}},
         "batchconsumequeue": {"batched": {"1": 2}},
@@ -56,8 +56,19 @@ def test_ends_are_those_of_the_tier_for_queues_that_it_has(tmp_path: Path) -> No
 
 def test_queues_that_neither_tables_nor_younger_messages_have_were_deleted(tmp_path: Path) -> None:
     lost, directory = saved(tmp_path)
-    assert ends_in_tier(tables_of({}, lost.clock.millis()), directory) == {}
-    assert set(ends_in_tier(None, directory)["consumequeue"]) == {"orders", "pay"}
+    later = tables_of({}, lost.clock.millis() + HOUR)
+    assert ends_in_tier(later, directory, ()) == {}
+    assert ends_in_tier(later, directory, {"pay"}) == {"consumequeue": {"pay": {"1": 2}}}
+    assert set(ends_in_tier(None, directory, ())["consumequeue"]) == {"orders", "pay"}
+
+
+def test_ends_may_be_older_than_the_tables(tmp_path: Path) -> None:
+    _, directory = saved(tmp_path)
+    batched = directory.history("batched", 1)
+    assert batched is not None
+    oldest = batched.last_time + int(1000 * (ALIVE_SECONDS + TABLES_SECONDS))
+    assert "batchconsumequeue" in ends_in_tier(tables_of({}, oldest), directory, ())
+    assert ends_in_tier(tables_of({}, oldest + 1), directory, ()) == {}
 
 
 def test_folders_are_those_of_tables_and_of_younger_topics(tmp_path: Path) -> None:
@@ -107,4 +118,3 @@ def test_checkpoint_names_the_marker(tmp_path: Path) -> None:
     checkpoint.load()
     assert checkpoint.logics_physical_offset == 0
     assert checkpoint.index_msg_timestamp == 5 < checkpoint.physic_msg_timestamp
-    assert newest_tables(lost.objects, NAMES) is not None
