@@ -147,7 +147,7 @@ def test_damaged_block_between_others_is_exit_code_1(place: Place, url: str, tmp
     assert left == place.bodies(place.root)[-len(left) :]
 
 
-def test_what_kafka_clients_lack_in_the_lazy_form_is_named() -> None:
+def test_lazy_report_names_missing_state_of_kafka_clients() -> None:
     lines = restored_as_text(TierRestoreReport("/store", "c/b", lazy=True, has_batches=True), None)
     assert any(line.startswith("not restored: sequences of Kafka producers, so batches") for line in lines)
     whole = restored_as_text(TierRestoreReport("/store", "c/b", has_batches=True), None)
