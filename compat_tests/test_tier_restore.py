@@ -209,3 +209,57 @@ def check_group(peer: Peer, topic: str, group: str) -> None:
     """Assert that a group continues where it was."""
     with peer.pull(group) as consumer:
         assert sum(consumer.fetch_offset(queue) for queue in consumer.queues(topic)) >= CONSUMED
+
+
+@pytest.mark.long
+@pytest.mark.both_servers
+@pytest.mark.timeout(600)
+def test_messages_that_stay_in_the_tier_are_read_by_clients(peers: Peers) -> None:
+    """Apache's broker opens a lazily restored store too: its queues continue, without older messages."""
+    folder = peers.work / f"lazy-{time.time_ns()}"
+    url = f"file://{folder}/tier"
+    lost, restored = folder / "lost", folder / "restored"
+    with ExitStack() as ending:
+        home = Home(folder, ending)
+        part = home.begin("ours", lost, tieredStorePath=url, tieredRangeTime="1000")
+        peer = Peer(home.namesrv_address, peers.driver(CURRENT), CURRENT)
+        topic = peer.topic("lazy")
+        send(peer, topic, "message", COUNT)
+        before = pull_all(peer, topic)
+        wait_until(lambda: any(folder.rglob("*.idx")), 60, "a range is saved")
+        wait_until(lambda: saved_to(url) >= log_end(lost), 60, "all of the log is saved")
+        peer.close()
+        part.kill9()
+        command("save", str(lost / "store"), "--to", url, "--broker-name", BROKER_NAME)
+        shutil.rmtree(lost)
+
+        restored.mkdir()
+        target = str(restored / "store")
+        report = json.loads(command("restore", url, target, "--take-over", "--lazy", "--json"))
+        assert report["sound"] and report["lazy"] and report["records"] == COUNT
+        assert [int(path.name) for path in (restored / "store" / "commitlog").iterdir()] == [
+            report["logStart"]
+        ]
+
+        part = home.begin("apache", restored)
+        wait_until(partial(peer.knows, topic, QUEUES), 60, "the topic has a route")
+        assert pull_all(peer, topic) == []
+        with peer.producer() as producer:
+            sent = producer.send([message(topic, "of Apache's broker")])[0]
+        ends = {queue: max(each[1] for each in before if each[0] == queue) + 1 for queue in range(QUEUES)}
+        assert sent.queue_offset == ends[sent.queue.queue_id]
+        peer.close()
+        part.stop()
+
+        part = home.begin("ours", restored, tieredStorePath=url, tieredRangeTime="1000")
+        wait_until(partial(peer.knows, topic, QUEUES), 60, "the topic has a route")
+        wait_until(lambda: len(pull_all(peer, topic)) == COUNT + 1, 60, "the ranges of the tier are known")
+        found = pull_all(peer, topic)
+        assert [each for each in found if each[2] != "of Apache's broker"] == before
+        with peer.producer() as producer:
+            [one] = producer.query(topic, "message-7", 0, int(time.time() * 1000) + 60_000)
+            assert one.body.startswith("message-7 ")
+        wait_until(lambda: saved_to(url) >= log_end(restored), 60, "saving has continued")
+        peer.close()
+        part.stop()
+        command("check", url)

@@ -126,6 +126,11 @@ class Native(Protocol):
     ):
         """Return the dispatch data of plain records; None if none begins there. `store.runs.run_of`."""
 
+    def record_rows(
+        self, data: bytes, at: int, end: int, position: int, most: int, /
+    ) -> tuple[list[tuple[bytes, int, int, int, int, int, int, tuple[int, ...]]], int]:
+        """Return the rows of at most `most` plain records, and where they end. `tier.rows.RowReader.rows`."""
+
     def element_sizes(self, elements: bytes, /) -> list[int] | None:
         """Return the bytes of each message in a client's batch; None if lengths are inconsistent, and if a
         message may have the property of a Kafka producer. `split_batch`."""

@@ -23,6 +23,7 @@ static PyMethodDef functions[] = {
     {"expand_records", FAST(native_expand_records), METH_FASTCALL | METH_KEYWORDS, native_expand_records_doc},
     {"add_messages", FAST(native_add_messages), METH_FASTCALL | METH_KEYWORDS, native_add_messages_doc},
     {"run_of", FAST(native_run_of), METH_FASTCALL, native_run_of_doc},
+    {"record_rows", FAST(native_record_rows), METH_FASTCALL, native_record_rows_doc},
     {"element_sizes", native_element_sizes, METH_O, native_element_sizes_doc},
     {"batch_records", native_batch_records, METH_VARARGS, native_batch_records_doc},
     {"batch_from", FAST(native_batch_from), METH_FASTCALL, native_batch_from_doc},

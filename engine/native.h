@@ -202,6 +202,7 @@ PyObject *native_record_starts(PyObject *module, PyObject *const *args, Py_ssize
 PyObject *native_expand_records(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *native_add_messages(PyObject *module, PyObject *const *args, Py_ssize_t count, PyObject *names);
 PyObject *native_run_of(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *native_record_rows(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *native_element_sizes(PyObject *module, PyObject *args);
 PyObject *native_batch_records(PyObject *module, PyObject *args);
 PyObject *native_batch_from(PyObject *module, PyObject *const *args, Py_ssize_t count);
@@ -239,6 +240,7 @@ extern const char native_record_starts_doc[];
 extern const char native_expand_records_doc[];
 extern const char native_add_messages_doc[];
 extern const char native_run_of_doc[];
+extern const char native_record_rows_doc[];
 extern const char native_element_sizes_doc[];
 extern const char native_batch_records_doc[];
 extern const char native_batch_from_doc[];

@@ -56,6 +56,9 @@
 #define RUN_RECORDS_MAX 1024
 #define RUN_QUEUES_MAX 64
 
+/* engine.tier.rows */
+#define ROW_HASHES_MAX 64
+
 /* engine.record_batches.reader */
 #define BATCH_ELEMENTS_MAX 250000
 

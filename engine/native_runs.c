@@ -1,4 +1,4 @@
-/* What a slave does for each record that its master sends; see native.c. */
+/* What a slave does for each record that its master sends, and what the saver of a tier does; see native.c. */
 
 #include "native.h"
 
@@ -186,4 +186,139 @@ PyObject *native_run_of(PyObject *Py_UNUSED(module), PyObject *const *args, Py_s
     PyObject *found = run->record_count == 0 ? Py_NewRef(Py_None) : as_python(run, at - begin);
     PyMem_Free(run);
     return found;
+}
+
+/* Rows of a range that is saved to a tier. */
+
+#define INNER PROPERTY_INNER_BASE
+#define SPECIAL_ROW (SYS_INNER_BATCH | SYS_BORN_HOST_V6 | SYS_STORE_HOST_V6)
+
+static int is_ascii_text(const uint8_t *text, Py_ssize_t size) {
+    uint8_t bits = 0;
+    for (Py_ssize_t at = 0; at < size; at++)
+        bits |= text[at];
+    return bits < 128;
+}
+
+/* The last values of the properties that have keys; a size of 0 where one is missing or empty. */
+typedef struct {
+    Text tags, unique, others;
+} Keys;
+
+static int has_value(Text property, const char *name, Text *value) {
+    Py_ssize_t size = (Py_ssize_t)strlen(name);
+    if (property.size <= size || memcmp(property.at, name, (size_t)size) != 0)
+        return 0;
+    *value = (Text){property.at + size, property.size - size};
+    return 1;
+}
+
+static Keys keys_in(const uint8_t *text, Py_ssize_t size) {
+    Keys keys = {{text, 0}, {text, 0}, {text, 0}};
+    for (const uint8_t *at = text, *end = text + size, *next; at < end; at = next + 1) {
+        next = memchr(at, PROPERTY_SEPARATOR_BYTE, (size_t)(end - at));
+        if (next == NULL)
+            next = end;
+        Text property = {at, next - at};
+        if (!has_value(property, PROPERTY_TAGS NAME_VALUE_SEPARATOR, &keys.tags) &&
+            !has_value(property, PROPERTY_UNIQ_KEY NAME_VALUE_SEPARATOR, &keys.unique))
+            has_value(property, PROPERTY_KEYS NAME_VALUE_SEPARATOR, &keys.others);
+    }
+    return keys;
+}
+
+/* The hashes of the keys of a topic, in the order of walk.hashes_of; their number, or -1 where they are too many. */
+static int hashes_of(const Keys *keys, const Plain *plain, uint32_t *hashes) {
+    uint32_t topic = hash_behind(0, plain->topic, plain->topic_size) * 31 + '#';
+    int count = 0;
+    if (keys->unique.size > 0)
+        hashes[count++] = positive_hash(hash_behind(topic, keys->unique.at, keys->unique.size));
+    const uint8_t *at = keys->others.at, *end = at + keys->others.size, *next;
+    for (; keys->others.size > 0 && at < end; at = next + 1) {
+        next = memchr(at, MESSAGE_KEY_SEPARATOR_BYTE, (size_t)(end - at));
+        if (next == NULL)
+            next = end;
+        if (next > at && count == ROW_HASHES_MAX)
+            return -1;
+        if (next > at)
+            hashes[count++] = positive_hash(hash_behind(topic, at, next - at));
+    }
+    if (keys->tags.size > 0 && count == ROW_HASHES_MAX)
+        return -1;
+    if (keys->tags.size > 0)
+        hashes[count++] = positive_hash(hash_behind((topic * 31 + 'T') * 31 + '#', keys->tags.at, keys->tags.size));
+    return count;
+}
+
+/* Adds the row of the record at `at` to a list; the record's size, 0 where it is not plain, -1 with an exception. */
+static Py_ssize_t add_row(const uint8_t *at, Py_ssize_t rest, int64_t place, PyObject **topic, PyObject *rows) {
+    Plain plain;
+    uint32_t hashes[ROW_HASHES_MAX];
+    if (!read_plain(at, rest, SPECIAL_ROW, &plain) || get8(at + 28) != place ||
+        (crc32_of(plain.body, plain.body_size) & 0x7FFFFFFFu) != get4(at + 8))
+        return 0;
+    if (memchr(plain.topic, 0, (size_t)plain.topic_size) != NULL || memchr(plain.text, 0, (size_t)plain.text_size) != NULL ||
+        !is_ascii_text(plain.topic, plain.topic_size) || !is_ascii_text(plain.text, plain.text_size) ||
+        may_end_with_crc(plain.text, plain.text_size) || has(plain.text, plain.text_size, INNER))
+        return 0;
+    Keys keys = keys_in(plain.text, plain.text_size);
+    int count = hashes_of(&keys, &plain, hashes);
+    if (count < 0)
+        return 0;
+    if (*topic == NULL || PyBytes_GET_SIZE(*topic) != plain.topic_size ||
+        memcmp(PyBytes_AS_STRING(*topic), plain.topic, (size_t)plain.topic_size) != 0)
+        Py_XSETREF(*topic, PyBytes_FromStringAndSize((const char *)plain.topic, plain.topic_size));
+    PyObject *found = PyTuple_New(count);
+    if (*topic == NULL || found == NULL) {
+        Py_XDECREF(found);
+        return -1;
+    }
+    for (int number = 0; number < count; number++) {
+        PyObject *hash = PyLong_FromUnsignedLong(hashes[number]);
+        if (hash == NULL) {
+            Py_DECREF(found);
+            return -1;
+        }
+        PyTuple_SET_ITEM(found, number, hash);
+    }
+    int32_t code = (int32_t)hash_behind(0, keys.tags.at, keys.tags.size);
+    PyObject *row = Py_BuildValue("(OiLiLniN)", *topic, (int)get4(at + 12), (long long)get8(at + 20), (int)get4(at + 36),
+                                  (long long)get8(at + 56), plain.size, (int)code, found);
+    int status = row == NULL ? -1 : PyList_Append(rows, row);
+    Py_XDECREF(row);
+    return status < 0 ? -1 : plain.size;
+}
+
+const char native_record_rows_doc[] = "record_rows(data, at, end, position, most)\n--\n\n"
+"The rows of at most `most` plain records of data that lie back to back from `at` on, at `position` of the log, and where they\n"
+"end, at `end` or before.\n\n"
+"In Python: tier.rows.RowReader.rows.";
+
+PyObject *native_record_rows(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given) {
+    if (given != 5 || !PyBytes_CheckExact(args[0])) {
+        PyErr_SetString(PyExc_TypeError, "bytes and four numbers are wanted");
+        return NULL;
+    }
+    long long numbers[4];
+    if (!read_numbers(args + 1, 4, numbers))
+        return NULL;
+    long long begin = numbers[0], end = Py_MIN(numbers[1], (long long)PyBytes_GET_SIZE(args[0])), at = begin;
+    if (begin < 0) {
+        PyErr_SetString(PyExc_ValueError, "a place before the data");
+        return NULL;
+    }
+    const uint8_t *data = (const uint8_t *)PyBytes_AS_STRING(args[0]);
+    PyObject *rows = PyList_New(0), *topic = NULL;
+    Py_ssize_t size = rows == NULL ? -1 : 1;
+    for (; size > 0 && at < end && PyList_GET_SIZE(rows) < numbers[3]; at += size) {
+        int64_t place = (int64_t)((uint64_t)numbers[2] + (uint64_t)(at - begin));
+        size = add_row(data + at, end - at, place, &topic, rows);
+        if (size < 0)
+            break;
+    }
+    Py_XDECREF(topic);
+    if (size >= 0)
+        return Py_BuildValue("(NL)", rows, at);
+    Py_XDECREF(rows);
+    return NULL;
 }

@@ -15,6 +15,7 @@ from mqgateway.engine import message
 from mqgateway.engine.message import SysFlag
 from mqgateway.engine.record_batches import batches, crc32c, mapping, reader, snappy
 from mqgateway.engine.store import client_elements, consume_queue, expansion, index_file, record, runs
+from mqgateway.engine.tier import rows
 from mqgateway.engine.unique_keys import UNIQUE_KEY_LENGTHS
 from mqgateway.gateway.kafka.codec import plain, produce
 
@@ -68,6 +69,7 @@ NAMED: tuple[tuple[ModuleType | type, str, tuple[str, ...]], ...] = (
     (consume_queue, "QUEUE_", ("UNIT_SIZE",)),
     (index_file, "INDEX_", ("HEADER_SIZE", "ENTRY_SIZE", "SECONDS_MAX")),
     (runs, "RUN_", ("RECORDS_MAX", "QUEUES_MAX")),
+    (rows, "ROW_", ("HASHES_MAX",)),
     (reader, "BATCH_", ("ELEMENTS_MAX",)),
     (batches, "BATCH_", ("HEADER_SIZE", "MAGIC", "LENGTH_AT", "MAGIC_AT", "CRC_AT", "CRC_START")),
     (produce, "PRODUCE_", ("FLEXIBLE_SINCE", "TOPIC_ID_SINCE")),

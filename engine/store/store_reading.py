@@ -291,6 +291,12 @@ class StoreReading:
         queue = self._queues.get(topic, queue_id)
         return 0 if queue is None else queue.min_offset
 
+    def local_offset_by_time(self, topic: str, queue_id: int, ms: int) -> int:
+        """Return the first offset in the local log stored at or after a time in ms, as `offset_by_time` does
+        for a store without older messages; 0 for an unknown queue."""
+        queue = self._queues.get(topic, queue_id)
+        return 0 if queue is None else self._reader_that(True).offset_by_time(queue, ms, False)
+
     def offset_at_position(self, topic: str, queue_id: int, position: int) -> int:
         """Return the offset of the first message of a queue whose record begins at a log position or later.
 

@@ -263,8 +263,8 @@ class _RangeReader:
             found = examine(records, at, position, True)
             if found != size:
                 raise CorruptFile(name, block.position + at, f"no record of {size} bytes: {found}")
-            for key_hash in self._hashes_in(records[at : at + size], queue.topic):
-                self._keys.add(key_hash, position - self._header.begin)
+            hashes = self._hashes_in(records[at : at + size], queue.topic)
+            self._keys.add(hashes, position - self._header.begin)
             message = decode(records, at)
             batch = inner_batch(message.properties) if queue.kind is QueueKind.BATCHES else None
             stored = message.topic, message.queue_id, batch[0] if batch else message.queue_offset

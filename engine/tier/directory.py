@@ -9,11 +9,12 @@ from __future__ import annotations
 import logging
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
 from mqgateway.engine.errors import CorruptFile
 from mqgateway.engine.tier.format.index import (
+    QueueKind,
     RangeHead,
     RangeHeader,
     SavedQueue,
@@ -46,11 +47,12 @@ class QueueSpan(NamedTuple):
 
 class QueueHistory:
     """The spans of a queue in the order of the log. Offsets ascend: what was saved before a topic was deleted
-    is no part of it."""
+    is no part of it. `kind` is that of the last one."""
 
-    __slots__ = ("_begins", "_ends", "_firsts", "_times")
+    __slots__ = ("_begins", "_ends", "_firsts", "_times", "kind")
 
-    def __init__(self, spans: Iterable[QueueSpan] = ()) -> None:
+    def __init__(self, spans: Iterable[QueueSpan] = (), kind: QueueKind = QueueKind.MESSAGES) -> None:
+        self.kind = kind
         self._firsts, self._ends = array("q"), array("q")
         self._times, self._begins = array("q"), array("q")
         for span in spans:
@@ -77,6 +79,16 @@ class QueueHistory:
         """The begins of the ranges in the log, ascending."""
         return self._begins
 
+    @property
+    def end_offset(self) -> int:
+        """The offset after the last span, of which there is one."""
+        return self._ends[-1]
+
+    @property
+    def last_time(self) -> int:
+        """The newest store time in ms of the last span, of which there is one."""
+        return self._times[-1]
+
     def find(self, offset: int) -> QueueSpan | None:
         """Return the span with an offset, or the next one; None if there is none."""
         number = bisect_right(self._ends, offset)
@@ -91,7 +103,8 @@ class QueueHistory:
 
     def only(self, begins: Mapping[int, object]) -> QueueHistory:
         """Return the history in these ranges."""
-        return QueueHistory(self[number] for number in range(len(self)) if self._begins[number] in begins)
+        spans = (self[number] for number in range(len(self)) if self._begins[number] in begins)
+        return QueueHistory(spans, self.kind)
 
     def begun_at(self, begin: int, offset: int) -> QueueHistory:
         """Return the history without the messages before an offset in the range that begins at `begin`."""
@@ -106,7 +119,7 @@ class QueueHistory:
 
     def copy(self) -> QueueHistory:
         """Return a history of the same spans."""
-        made = QueueHistory()
+        made = QueueHistory(kind=self.kind)
         made._firsts, made._ends = self._firsts[:], self._ends[:]
         made._times, made._begins = self._times[:], self._begins[:]
         return made
@@ -142,6 +155,10 @@ class TierDirectory:
         """Return the history of a queue, or None if no range has it."""
         found = self._queues.get((topic, queue_id))
         return found if found else None
+
+    def histories(self) -> Iterator[tuple[Key, QueueHistory]]:
+        """Yield the histories of all queues that have one."""
+        return ((queue, history) for queue, history in self._queues.items() if history)
 
     def expired_in(self, key: RangeKey) -> Container[int]:
         """Return the numbers of the expired segments of a range, whose messages are no part of histories."""
@@ -234,6 +251,7 @@ class TierDirectory:
                 self._queues[queue] = QueueHistory() if known is None else known.copy()
             span = QueueSpan(found.first_offset, found.end_offset, found.last_time, key.begin)
             self._queues[queue].append(span)
+            self._queues[queue].kind = found.kind
         self._leave_out_expired(key, head)
         return True
 

@@ -55,7 +55,7 @@ class ObjectFolder:
         except OSError as error:
             raise self._unavailable(error) from error
 
-    def create(self, name: str, data: bytes | bytearray) -> None:
+    def create(self, name: str, data: bytes | memoryview) -> None:
         """Write a new object; see `ObjectStore`."""
 
         def link(partial: str, path: str) -> None:
@@ -120,7 +120,7 @@ class ObjectFolder:
         except OSError as error:
             raise self._unavailable(error) from error
 
-    def _write(self, name: str, data: bytes | bytearray, give_name: Callable[[str, str], None]) -> None:
+    def _write(self, name: str, data: bytes | memoryview, give_name: Callable[[str, str], None]) -> None:
         path = self._path(name)
         parent = _parent(path)
         partial = f"{self._folder}/{PARTIAL}/{secrets.token_hex(8)}"

@@ -55,7 +55,7 @@ class ObjectStore(Protocol):
     TierNames are parts separated by slashes, see `check_name`. Every verb raises `ObjectStoreUnavailable`.
     """
 
-    def create(self, name: str, data: bytes | bytearray) -> None:
+    def create(self, name: str, data: bytes | memoryview) -> None:
         """Write an object that does not exist yet. It is durable once this returns, and no reader ever sees a
         part of it. Raises `ObjectExists`."""
 

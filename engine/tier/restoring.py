@@ -6,6 +6,9 @@
     4. a range with the marker at the end of the log is saved, by which the next writer recognises this log
     5. the directory is renamed
 
+In the lazy form the log has no file before the end of the tier: it begins with the next file, whose first
+record is the marker. Queues begin at their ends in the tier, and readers get older messages from there.
+
 A file in the directory says how far this has come. After a kill at any point the next restore into the same
 directory continues with the first file that is not durable, in the same epoch. If another writer has begun an
 epoch meanwhile, it fails: two brokers would write one tier. Nothing has the store's name before step 5.
@@ -21,7 +24,6 @@ from typing import Final, NamedTuple
 from mqgateway.engine.disk import Disk, make_directories
 from mqgateway.engine.errors import StoreError, StoreUnavailable
 from mqgateway.engine.options import StoreOptions
-from mqgateway.engine.store.checkpoint import Checkpoint
 from mqgateway.engine.store.file_queue import FilePool, FileQueue
 from mqgateway.engine.tables.jsonfile import load_table, save_table
 from mqgateway.engine.tier.collect import Collector
@@ -36,15 +38,23 @@ from mqgateway.engine.tier.object_store import ObjectStore
 from mqgateway.engine.tier.ranges import RangeKey
 from mqgateway.engine.tier.removal import segments_in
 from mqgateway.engine.tier.restored_log import LogChunk, RestoredLog, chunks_of
+from mqgateway.engine.tier.restored_tables import (
+    ends_in_tier,
+    has_kafka_transactions,
+    make_queue_folders,
+    shapes_of,
+    write_checkpoint,
+    write_tables,
+)
 from mqgateway.engine.tier.saving import TierWriter, WriterFenced
 from mqgateway.engine.tier.survey import Survey, read_header, survey
 from mqgateway.engine.tier.table_saving import newest_tables
-from mqgateway.engine.upkeep.backup import BATCH_QUEUES, LOG, QUEUES, store_time_at
-from mqgateway.engine.upkeep.findings import Progress
+from mqgateway.engine.upkeep.backup import LOG, QUEUES
+from mqgateway.engine.upkeep.findings import Findings, Progress
 from mqgateway.engine.upkeep.layout import Layout
-from mqgateway.engine.upkeep.manifest import write
 from mqgateway.engine.upkeep.rebuild import RebuildReport, rebuild_store
 from mqgateway.engine.upkeep.restore import RESTORING, limit_offsets, put_ends
+from mqgateway.engine.upkeep.table_check import check_tables, topics_of
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +63,6 @@ STATE: Final = "restoring"
 LOCK: Final = "restoring.lock"
 LIVE_MILLIS: Final = 15 * 60_000
 """Time for which a writer counts as alive after its last sign: writers save tables more often."""
-_REPEATED: Final = ("config/delayOffset.json", "config/consumerOrderInfo.json")
-"""Tables of progress in queues that the tier does not have."""
 _RUN_BLOCKS: Final = 16
 _SIZE_KEPT: Final = 1.15
 _RESERVE: Final = 64 << 20
@@ -63,7 +71,7 @@ _RESERVE: Final = 64 << 20
 
 class RestoreState(NamedTuple):
     """Progress of a restore: the tier, the writer's id, epoch and begin in ms, the end of the log in the
-    tier, the bytes of a file of the log, and the position up to which its files are durable."""
+    tier, the bytes of a file of the log, the position up to which its files are durable, and the form."""
 
     tier: str
     writer: str
@@ -72,6 +80,7 @@ class RestoreState(NamedTuple):
     end: int
     file_size: int
     durable: int
+    lazy: bool
 
 
 @dataclass
@@ -81,13 +90,15 @@ class TierRestoreReport:
     `last_time` is the store time of the last message that was saved. `left_out` records were never saved:
     those of the broker itself, of LMQ queues and of compacted topics. `expired` blocks were left out, and
     `before_holes` those that are lost, or whose queues lack later messages.
-    `damaged` names what could not be read, `gaps` are parts of the log that were lost before they were saved.
-    `tables_made` is when the tables were saved, 0 without any. `moved_back` is the number of consumer offsets
-    that exceeded their queues.
+    In the `lazy` form `records` are in the tier only. `damaged` names what could not be read, `gaps` are
+    parts of the log that were lost before they were saved. `has_batches` is True if the tier has queues of
+    Kafka's batches. `tables_made` is when the tables were saved, 0 without any. `moved_back` is the number of
+    consumer offsets that exceeded their queues.
     """
 
     root: str
     tier: str
+    lazy: bool = False
     epoch: int = -1
     log_start: int = 0
     log_end: int = 0
@@ -97,6 +108,7 @@ class TierRestoreReport:
     left_out: int = 0
     expired: int = 0
     before_holes: int = 0
+    has_batches: bool = False
     tables_made: int = 0
     moved_back: int = 0
     damaged: list[str] = field(default_factory=list)
@@ -116,6 +128,7 @@ class _Restore:
         writer: str,
         now: int,
         progress: Progress,
+        lazy: bool,
     ) -> None:
         self._disk = disk
         self._store = store
@@ -123,12 +136,14 @@ class _Restore:
         self._writer_id = writer
         self._now = now
         self._progress = progress
+        self._lazy = lazy
+        self._has_begun = False
         self._target = options.store_path_root_dir
         self._aside = f"{self._target}{RESTORING}"
         self._options = replace(options, store_path_root_dir=self._aside, store_path_commit_log="")
         self._tables: TierTables | None = None
         self._holes = Holes(store, names)
-        self.report = TierRestoreReport(self._target, names.root)
+        self.report = TierRestoreReport(self._target, names.root, lazy)
 
     def run(self, *, takes_over: bool) -> TierRestoreReport:
         """Restore."""
@@ -151,7 +166,10 @@ class _Restore:
         return self.report
 
     def _resumed(self, found: Survey) -> RestoreState | None:
-        """Return the state of an earlier restore that can be continued; None without one."""
+        """Return the state of an earlier restore that can be continued; None without one.
+
+        One of the other form cannot, but this one `has_begun` the last epoch, so no other writer is alive.
+        """
         noted = load_table(self._disk, f"{self._aside}/{STATE}")
         if noted is None or set(noted) != set(RestoreState._fields):
             return None
@@ -159,7 +177,8 @@ class _Restore:
         newest = max(found.epochs, default=0)
         own = found.epochs.get(state.epoch)
         is_own = own is None or own.writer == state.writer
-        return state if state.tier == self._names.root and newest <= state.epoch and is_own else None
+        self._has_begun = state.tier == self._names.root and newest <= state.epoch and is_own
+        return state if self._has_begun and state.lazy == self._lazy else None
 
     def _begun(self, found: Survey, takes_over: bool) -> RestoreState:
         """Begin with an empty directory. Raises `StoreError` without a range, and `StoreUnavailable` if
@@ -167,7 +186,12 @@ class _Restore:
         if not found.ranges:
             raise StoreError(f"nothing is saved of {self._names.broker} of {self._names.cluster}")
         newest = read_header(self._store, self._names, found.ranges[-1])
-        if not takes_over:
+        if self._lazy and has_kafka_transactions(self._tables):
+            raise StoreError(
+                "clients of Kafka have used transactions: which ones were aborted is known from the whole "
+                "log only. Restore it in the other form, without lazy"
+            )
+        if not takes_over and not self._has_begun:
             self._refuse_live(found, newest.last_time)
         self._clear(LOCK)
         tables = self._tables
@@ -180,6 +204,7 @@ class _Restore:
             newest.end,
             size or self._options.mapped_file_size_commit_log,
             0,
+            self._lazy,
         )
         self._save(state)
         return state
@@ -215,28 +240,37 @@ class _Restore:
         report.epoch = state.epoch
         options.mapped_file_size_commit_log = state.file_size
         tables = self._tables
-        for name, value in [] if tables is None else _shapes_of(tables):
+        for name, value in [] if tables is None else shapes_of(tables):
             setattr(options, name, value)
         found = survey(self._store, self._names)
         directory = TierDirectory(self._names).updated(self._store)
+        report.has_batches = any(each.kind is QueueKind.BATCHES for _, each in directory.histories())
         ranges = [each for begin, each in sorted(directory.ranges.items()) if begin < state.end]
         self._need_space(found, state)
         self._note_damage(found, directory, state)
-        marker = self._write_whole_log(state, ranges, directory)
+        if self._lazy:
+            marker = self._begin_log(state, ranges)
+        else:
+            marker = self._write_whole_log(state, ranges, directory)
         self._clear(LOG, STATE, LOCK)
         for name in ("config", QUEUES):
             make_directories(disk, f"{self._aside}/{name}")
-        self._write_tables()
-        self._make_queue_folders(directory, ranges)
+        if tables is not None:
+            report.tables_made = tables.made
+            write_tables(disk, self._aside, tables)
+        make_queue_folders(disk, self._aside, tables, directory)
         report.rebuilt = rebuilt = rebuild_store(disk, options, discard=True, progress=self._progress)
         if rebuilt.findings.errors:
             raise StoreError(f"the restored log cannot be read: {rebuilt.findings.kept[0]}")
         layout = Layout(disk, options)
         report.log_start, report.log_end = rebuilt.log_start, rebuilt.log_end
-        if tables is not None and report.log_start:
+        if self._lazy:
+            topics = topics_of(check_tables(layout, Findings())) or {}
+            put_ends(layout, ends_in_tier(tables, directory, topics))
+        elif tables is not None and report.log_start:
             put_ends(layout, tables.ends)
         report.moved_back = limit_offsets(layout, is_all=False)
-        self._write_checkpoint(layout, marker)
+        write_checkpoint(layout, marker, report.last_time)
         self._save_marker(layout, state, writer)
         for name in ("config", LOG, "."):
             disk.sync_dir(f"{self._aside}/{name}")
@@ -247,7 +281,7 @@ class _Restore:
         ends = (*(key.begin for key in found.ranges[1:]), state.end)
         left = {key for key, end in zip(found.ranges, ends, strict=True) if end > state.durable}
         needed = 0
-        for segment, size in segments_in(self._store, self._names):
+        for segment, size in () if self._lazy else segments_in(self._store, self._names):
             key = RangeKey(segment.epoch, segment.begin)
             if key in left and segment.number not in found.expired_in(key):
                 needed += size
@@ -275,6 +309,21 @@ class _Restore:
 
     # The log.
 
+    def _begin_log(self, state: RestoreState, ranges: list[SavedRange]) -> int:
+        """Begin the log after the end of the tier, at the border of two files; return the position of its
+        marker."""
+        self.report.records = sum(saved.header.records for saved in ranges)
+        self.report.record_bytes = sum(saved.header.record_bytes for saved in ranges)
+        files = self._files_of(state)
+        begin = files.start_of(state.end + state.file_size - 1)
+        made = RestoredLog(files, lambda _: None, state.created)
+        made.resume(0)
+        return made.end(begin, state.writer, state.created)
+
+    def _files_of(self, state: RestoreState) -> FileQueue:
+        make_directories(self._disk, f"{self._aside}/{LOG}")
+        return FileQueue(FilePool(self._disk), f"{self._aside}/{LOG}", state.file_size)
+
     def _write_whole_log(
         self, state: RestoreState, ranges: list[SavedRange], directory: TierDirectory
     ) -> int:
@@ -294,9 +343,7 @@ class _Restore:
 
     def _write_log(self, state: RestoreState, ranges: list[SavedRange], directory: TierDirectory) -> int:
         """Write the files of the log; return the position of the marker at its end."""
-        disk = self._disk
-        make_directories(disk, f"{self._aside}/{LOG}")
-        files = FileQueue(FilePool(disk), f"{self._aside}/{LOG}", state.file_size)
+        files = self._files_of(state)
         time = ranges[0].header.first_time if ranges else 0
         made = RestoredLog(files, lambda end: self._save(state._replace(durable=end)), time or state.created)
         made.resume(state.durable)
@@ -346,47 +393,6 @@ class _Restore:
 
     # What is beside the log.
 
-    def _write_tables(self) -> None:
-        """Write the tables, except those of progress in queues that are not restored."""
-        if self._tables is None:
-            return
-        self.report.tables_made = self._tables.made
-        for path, data in self._tables.files.items():
-            if path not in _REPEATED:
-                write(self._disk, f"{self._aside}/{path}", data)
-
-    def _make_queue_folders(self, directory: TierDirectory, ranges: list[SavedRange]) -> None:
-        """Make the folders of topics that the table of topics may lack, by which a rebuild knows them.
-
-        A large table is written later than its journal, and a topic may be younger than the tables.
-        """
-        disk, tables = self._disk, self._tables
-        for kind, topics in {} if tables is None else tables.ends.items():
-            for topic in topics:
-                make_directories(disk, f"{self._aside}/{kind}/{topic}")
-        made = 0 if tables is None else tables.made
-        for saved in ranges:
-            if saved.header.last_time < made or not saved.header.records:
-                continue
-            for queue in load_head(self._store, saved).head.queues:
-                history = directory.history(queue.topic, queue.queue_id)
-                if history is not None and history[len(history) - 1].last_time >= made:
-                    kind = BATCH_QUEUES if queue.kind is QueueKind.BATCHES else QUEUES
-                    make_directories(disk, f"{self._aside}/{kind}/{queue.topic}")
-
-    def _write_checkpoint(self, layout: Layout, marker: int) -> None:
-        """Note that all is on stable storage, up to the marker."""
-        files = FileQueue(layout.log_pool, layout.commit_log, self._options.mapped_file_size_commit_log)
-        files.starts = files.examine()
-        checkpoint = Checkpoint(self._disk, layout.checkpoint)
-        checkpoint.load()
-        time = store_time_at(files, marker)
-        checkpoint.physic_msg_timestamp = checkpoint.logics_msg_timestamp = time
-        checkpoint.index_msg_timestamp = min(time, self.report.last_time)
-        checkpoint.logics_physical_offset = marker
-        checkpoint.save().sync()
-        checkpoint.close()
-
     def _save_marker(self, layout: Layout, state: RestoreState, writer: TierWriter) -> None:
         """Save the range with the marker. Raises `WriterFenced` if another writer has begun meanwhile."""
         local = open_log(layout)
@@ -411,18 +417,6 @@ class _Restore:
         disk.sync_dir(self._target)
 
 
-def _shapes_of(tables: TierTables) -> list[tuple[str, int]]:
-    """Return the settings of lengths of files that the lost store had."""
-    shapes = tables.shapes
-    found = (
-        ("mapped_file_size_consume_queue", shapes.queue_file),
-        ("mapper_file_size_batch_consume_queue", shapes.batch_queue_file),
-        ("max_hash_slot_num", shapes.index_slots),
-        ("max_index_num", shapes.index_entries),
-    )
-    return [(name, value) for name, value in found if value > 1]
-
-
 def restore_tier(
     disk: Disk,
     store: ObjectStore,
@@ -432,17 +426,18 @@ def restore_tier(
     writer: str,
     now: int,
     takes_over: bool = False,
+    lazy: bool = False,
     progress: Progress = lambda *_: None,
 ) -> TierRestoreReport:
     """Restore the store of `options` from a broker's tier; see the module docstring.
 
     Its directory must be missing or empty. `writer` is an id of 16 hexadecimal digits that no other writer
-    has, `now` a time in ms. Without `takes_over` it is refused while another writer may be alive.
-    Raises `StoreUnavailable`, `StoreError` for a tier without ranges or of other files, `WriterFenced` if
-    another writer begins meanwhile, `ObjectStoreError`, `OSError`. What was written then is continued with
-    later.
+    has, `now` a time in ms. In the `lazy` form messages stay in the tier. Without `takes_over` it is refused
+    while another writer may be alive. Raises `StoreUnavailable`, `StoreError` for a tier without ranges or of
+    other files, and in the lazy form after transactions of Kafka, `WriterFenced` if another writer begins
+    meanwhile, `ObjectStoreError`, `OSError`. What was written then is continued with later.
     """
     root = options.store_path_root_dir
     if disk.listdir(root):
         raise StoreUnavailable(f"{root} is not empty: a store is restored to a folder of its own")
-    return _Restore(disk, store, names, options, writer, now, progress).run(takes_over=takes_over)
+    return _Restore(disk, store, names, options, writer, now, progress, lazy).run(takes_over=takes_over)

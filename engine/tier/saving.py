@@ -216,7 +216,9 @@ class TierWriter:
         for queue in sorted(found.queues, key=lambda each: (each.days, each.topic, each.queue_id)):
             blocks[queue] = tuple(_saved_blocks(queue, local, segments))
         segments.end()
-        index = encode_index(*_index_of(found, blocks, segments.entries, self._epoch, self._writer))
+        entries = segments.entries
+        del segments  # its memory is needed for the index
+        index = encode_index(*_index_of(found, blocks, entries, self._epoch, self._writer))
         self.check_epoch()
         self._commit(found, index)
         report = self.report
@@ -225,8 +227,8 @@ class TierWriter:
         report.records += found.records
         report.record_bytes += found.record_bytes
         report.left_out += found.left_out
-        report.objects += len(segments.entries) + 1
-        report.object_bytes += sum(each.size for each in segments.entries) + len(index)
+        report.objects += len(entries) + 1
+        report.object_bytes += sum(each.size for each in entries) + len(index)
         report.holes += found.holes
 
     def _commit(self, found: CollectedRange, index: bytes) -> None:
@@ -240,39 +242,48 @@ class TierWriter:
 
 
 class _Segments:
-    """The segments of a range, written one after the other."""
+    """The segments of a range, written one after the other. One buffer has the bytes of each: to use the same
+    memory again costs less than to get new memory for each segment."""
 
     def __init__(self, store: ObjectStore, names: TierNames, epoch: int, begin: int, writer: str) -> None:
         self._store = store
         self._names = names
         self._name = SegmentName(epoch, begin, 0, 0, writer)
-        self._data = bytearray()
+        self._buffer = bytearray()
+        self._size = 0
         self._days = 0
         self.entries: list[SegmentEntry] = []
 
     def add(self, days: int, data: bytes) -> tuple[int, int]:
         """Add a block of records of a retention class; return the number of its segment and its position."""
-        if self._data and (days != self._days or len(self._data) + len(data) > SEGMENT_MAX):
+        if self._size and (days != self._days or self._size + len(data) > SEGMENT_MAX):
             self.end()
-        if not self._data:
+        if not self._size:
             self._days = days
-            self._data += segment_header(self._name.writer)
-        self._data += data
-        return len(self.entries), len(self._data) - len(data)
+            self._append(segment_header(self._name.writer))
+        position = self._size
+        self._append(data)
+        return len(self.entries), position
+
+    def _append(self, data: bytes) -> None:
+        end = self._size + len(data)
+        self._buffer[self._size : end] = data
+        self._size = end
 
     def end(self) -> None:
         """Write the segment that was begun, if any."""
-        if not self._data:
+        if not self._size:
             return
-        data, number = self._data, len(self.entries)
+        number, size = len(self.entries), self._size
         name = self._names.segment(self._name._replace(days=self._days, number=number))
-        try:
-            self._store.create(name, data)
-        except ObjectExists:
-            if self._store.head(name) != len(data):
-                raise StoreError(f"{name} has this writer's name, but other bytes") from None
-        self.entries.append(SegmentEntry(self._days, number, len(data)))
-        self._data = bytearray()
+        with memoryview(self._buffer)[:size] as data:
+            try:
+                self._store.create(name, data)
+            except ObjectExists:
+                if self._store.head(name) != size:
+                    raise StoreError(f"{name} has this writer's name, but other bytes") from None
+        self.entries.append(SegmentEntry(self._days, number, size))
+        self._size = 0
 
 
 def _saved_blocks(queue: CollectedQueue, local: LocalLog, segments: _Segments) -> Iterator[Block]:

@@ -50,6 +50,7 @@ class TableSaver:
         self._objects: list[tuple[int, int]] | None = None
         self._next_look = 0.0
         self._next_sign = 0.0
+        self._next_ends = 0.0
 
     def look(self, store: ObjectStore, log_file_size: int, claim: Claim, *, has_epoch: bool) -> None:
         """Save the tables if it is time and they have changed, or to show that the broker lives, which a
@@ -96,8 +97,9 @@ class TableSaver:
         assert self._objects is not None
         monotonic = self._clock.monotonic()
         newest = self._newest
-        if newest is None or is_forced or monotonic >= self._next_sign:
+        if newest is None or is_forced or monotonic >= self._next_ends:
             found = ends_of(self._layout)
+            self._next_ends = monotonic + ALIVE_SECONDS
             newest = TierTables(self._layout.root, 0, log_file_size, found[1], found[0], files)
         # A clock that was set back must not make these the older ones.
         now = max([self._clock.millis(), *(time + 1 for _, time in self._objects)])

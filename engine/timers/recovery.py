@@ -94,7 +94,8 @@ class TimerRecovery:
         for topic, queues in store.queues().items():
             for queue_id in queues:
                 yield
-                first = store.offset_by_time(topic, queue_id, read_time + self._wheel.precision)
+                # Messages that the log has no longer cannot be timed again, and may not be readable yet.
+                first = store.local_offset_by_time(topic, queue_id, read_time + self._wheel.precision)
                 for physical_offset, _, _ in store.consume_queue_units(topic, queue_id, first, 1):
                     if store.store_time(topic, queue_id, first) >= read_time + self._wheel.precision:
                         offset = min(offset, physical_offset)

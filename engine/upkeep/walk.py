@@ -98,7 +98,9 @@ class LogWalk:
     record, and `has_rest` is True if anything but zeros follows the end. `is_past_end` is called with the
     position of a valid record after damage, and returns True if it is an old one after the log's end.
     `progress` is called at times with the bytes read and the bytes to read. It starts at `begin`, a record's
-    position in the first file, or with that file.
+    position in the first file, or with that file. `take` is called with the bytes read, the index in them of
+    what follows a record or begins a part of the log, and its position. It returns the size of the valid
+    records that it has processed from there on, which are not yielded.
     """
 
     def __init__(
@@ -108,8 +110,10 @@ class LogWalk:
         is_past_end: Callable[[int], bool],
         progress: Callable[[int, int], None] | None = None,
         begin: int = 0,
+        take: Callable[[bytes, int, int], int] | None = None,
     ) -> None:
         self._files = files
+        self._take = take
         self._findings = findings
         self._is_past_end = is_past_end
         self._progress = progress
@@ -149,13 +153,20 @@ class LogWalk:
     def _run(self, file_end: int) -> Generator[tuple[bytes, int, int, int], None, str]:
         """Yield consecutive records; return "" at the end of the file or a blank, else the fault."""
         files, wanted = self._files, CHUNK
-        lead, examine_at = self._lead(self._at), self._examine
+        lead, examine_at, take = self._lead(self._at), self._examine, self._take
         while (begin := self._at) < file_end:
             data = files.read(begin, min(wanted, file_end - begin))
             if self._progress is not None:
                 self._progress(begin - files.starts[0], files.end - files.starts[0])
             view, at, position = memoryview(data), 0, begin
-            while isinstance(size := examine_at(view, at, position), int):
+            while True:
+                while take is not None and (taken := take(data, at, position)):
+                    at += taken
+                    position += taken
+                    self._at = self.end = position
+                size = examine_at(view, at, position)
+                if not isinstance(size, int):
+                    break
                 if size == 0:
                     size = self._blank_size(data, at, position)
                     if size == file_end - position:

@@ -41,6 +41,12 @@ Examples:
     help="Restore although a broker wrote to the tier in the last 15 min. What it saves from now on is "
     "ignored: stop it, and its clients, before.",
 )
+@click.option(
+    "--lazy",
+    is_flag=True,
+    help="Leave messages in the tier: the broker starts in seconds, and reads them from there. It has to be "
+    "started with tieredStorePath.",
+)
 @click.option("--no-check", is_flag=True, help="Do not check the restored store.")
 @URL
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False))
@@ -64,6 +70,7 @@ def restore(
     as_json: bool,
     quiet: bool,
     take_over: bool,
+    lazy: bool,
     no_check: bool,
 ) -> None:
     """Restore the store of a broker whose disk was lost, from its tier alone.
@@ -71,6 +78,9 @@ def restore(
     DIR must not exist or must be empty. It gets the log with all messages that are saved, at their positions
     and offsets; queues and index, which are rebuilt; topics, groups, consumer offsets, users and settings as
     they were saved last. Apache's broker opens it too. Then saving continues where it ended.
+
+    With --lazy DIR gets an empty log, which begins after the end of the tier, and all else. Queues begin at
+    their ends in the tier; the broker reads older messages from there, Apache's broker does not have them.
 
     What the tier does not have is not restored: messages that were not saved yet, that have expired, of
     compacted topics, of LMQ queues, and of the broker itself (delayed, timed, prepared, popped ones).
@@ -81,8 +91,10 @@ def restore(
     """
     from mqgateway.engine.clock import SystemClock
     from mqgateway.engine.real_disk import ReadOnlyDisk, RealDisk
+    from mqgateway.engine.tables.jsonfile import save_table
     from mqgateway.engine.tier.restoring import restore_tier
     from mqgateway.engine.upkeep.check import check_store
+    from mqgateway.gateway.broker.older_messages import NOTE
 
     check = None
     with errors_reported(as_json), progress_shown(quiet) as advance:
@@ -97,8 +109,11 @@ def restore(
             writer=secrets.token_hex(8),
             now=SystemClock().millis(),
             takes_over=take_over,
+            lazy=lazy,
             progress=advance,
         )
+        # Else an empty mount point would count as a tier without messages.
+        save_table(RealDisk(), f"{options.store_path_root_dir}/{NOTE}", {"url": url})
         if not no_check:
             options.store_path_commit_log = ""
             check = check_store(ReadOnlyDisk(), options, progress=advance)
@@ -108,11 +123,23 @@ def restore(
 
 def restored_as_text(report: TierRestoreReport, check: CheckReport | None) -> list[str]:
     """Return the restored log, what is missing, and the result of the check as lines."""
+    records = f"{report.records:,} records {'stay in' if report.lazy else 'of'} {report.tier}"
     lines = [
-        f"{report.root}: {report.records:,} records of {report.tier}, {in_bytes(report.record_bytes)}, the "
+        f"{report.root}: {records}, {in_bytes(report.record_bytes)}, the "
         f"log from {report.log_start} to {report.log_end}, up to {in_time(report.last_time)}",
         "not restored: messages that were stored later, if there were any",
     ]
+    if report.lazy:
+        lines.append(
+            "older messages are read from the tier: start the broker with tieredStorePath. Apache's broker "
+            "does not have them"
+        )
+    if report.lazy and report.has_batches:
+        lines.append(
+            "not restored: sequences of Kafka producers, so batches that they repeat may be stored twice; "
+            "and which transactions were aborted that another broker group coordinated, so consumers of "
+            "committed records get their records too"
+        )
     if report.left_out:
         lines.append(
             f"not restored: {report.left_out:,} records of the broker itself, LMQ queues and compacted "
@@ -145,6 +172,7 @@ def restored_as_json(report: TierRestoreReport, check: CheckReport | None) -> di
     return {
         "store": report.root,
         "tier": report.tier,
+        "lazy": report.lazy,
         "epoch": report.epoch,
         "logStart": report.log_start,
         "logEnd": report.log_end,

@@ -87,7 +87,7 @@ class RemoteObjects:
             raise ConfigError(f"the object store {title} cannot be opened: {_first_line(error)}") from None
         return cls(store, title)
 
-    def create(self, name: str, data: bytes | bytearray) -> None:
+    def create(self, name: str, data: bytes | memoryview) -> None:
         """Write a new object; see `ObjectStore`."""
         check_name(name)
         try:

@@ -37,6 +37,7 @@ from mqgateway.engine.store.property_choice import PropertyChoice, values_of
 from mqgateway.engine.store.reader import QueueReader
 from mqgateway.engine.store.record import MAGIC, encode, record_size, sys_flag_for, topic_field
 from mqgateway.engine.store.results import TransferLimits
+from mqgateway.engine.tier import rows
 from mqgateway.engine.unique_keys import lone_unique_key
 from mqgateway.gateway.client import batches, reading
 from mqgateway.gateway.client.errors import BadArgument
@@ -316,6 +317,26 @@ def test_runs_are_taken(data: bytes, begin: int, end: int, checks: bool) -> None
         with in_python(runs):
             wanted = runs.run_of(data, at, until, 5000 + at, checks, KeyHashes())
         assert native.run_of(data, at, until, 5000 + at, checks) == wanted
+
+
+@given(logged(), st.integers(0, 40), st.integers(0, 3000), st.integers(0, 9))
+def test_rows_are_read(data: bytes, begin: int, end: int, most: int) -> None:
+    for at, until in ((0, len(data)), (0, end), (begin, len(data))):
+        with in_python(rows):
+            wanted = rows.RowReader().rows(data, at, until, 5000 + at, most)
+        assert native.record_rows(data, at, until, 5000 + at, most) == wanted
+
+
+def test_rows_of_records_with_keys_are_read() -> None:
+    host, topic = pack_host("10.0.0.7", 5), topic_field("orders", True)
+    one, data = Message("orders", 3, b"b" * 99, {}, 9, host, host), b""
+    for text in (b"KEYS\1a  b c\2TAGS\1x\2" + one_key, b"TAGS\1\2TAGS\1yy", b"KEYS\1 ", b"\2KEYS\1a\1b\2\2"):
+        size = record_size(0, 99, len(topic[1]), len(text))
+        data += encode(one, one.body, text, topic, size, 0, 0, 7, len(data), 77)
+    found, end = native.record_rows(data, 0, len(data), 0, 9)
+    assert (end, [len(row[7]) for row in found]) == (len(data), [5, 1, 0, 1])
+    with in_python(rows):
+        assert rows.RowReader().rows(data, 0, len(data), 0, 9) == (found, end)
 
 
 def test_a_run_is_taken_here() -> None:
@@ -835,6 +856,10 @@ def test_a_record_is_made_here_where_its_numbers_fit() -> None:
         ("run_of", (b"", -1, 0, 0, True)),
         ("run_of", (bytearray(), 0, 0, 0, True)),
         ("run_of", (b"", 0, 0, 1 << 64, True)),
+        ("record_rows", (b"", 0, 0, 0)),
+        ("record_rows", (b"", -1, 0, 0, 9)),
+        ("record_rows", (bytearray(), 0, 0, 0, 9)),
+        ("record_rows", (b"", 0, 0, 1 << 64, 9)),
         ("plain_messages", (ReceivedMessage, queue_of, "b", (), b"", 0)),
         ("plain_messages", (ReceivedMessage, queue_of, "b", (), b"", -1, [])),
         ("plain_messages", (ReceivedMessage, queue_of, "b", (), "text", 0, [])),

@@ -33,15 +33,18 @@ class KeyEntries:
     def __init__(self) -> None:
         self._groups = [array("Q") for _ in range(_GROUPS)]
 
-    def add(self, key_hash: int, distance: int) -> None:
-        """Add a key of the record at a distance from the range's begin. The hash is below 2**31."""
-        self._groups[key_hash >> _GROUP_SHIFT].append(key_hash << 32 | distance)
+    def add(self, hashes: Iterable[int], distance: int) -> None:
+        """Add the keys of the record at a distance from the range's begin. Hashes are below 2**31; one that
+        the record has twice is one entry."""
+        groups = self._groups
+        for key_hash in set(hashes):
+            groups[key_hash >> _GROUP_SHIFT].append(key_hash << 32 | distance)
 
     def encode(self) -> bytes:
-        """Return the part of the index with all entries. A key that a record has twice is one entry."""
+        """Return the part of the index with all entries."""
         parts = list[bytes]()
         for group in self._groups:
-            entries = array("Q", sorted(set(group)))
+            entries = array("Q", sorted(group))
             if sys.byteorder == "little":
                 entries.byteswap()
             parts.append(entries.tobytes())

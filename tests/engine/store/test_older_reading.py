@@ -6,6 +6,7 @@ from mqgateway.engine.record_batches.batches import batches
 from mqgateway.engine.record_batches.compression import CompressionType
 from mqgateway.engine.store.expansion import unique_key
 from mqgateway.engine.store.message_store import GetResult, GetStatus, MessageStore
+from mqgateway.engine.store.older_messages import NothingYet
 from mqgateway.engine.store.record import decode
 from tests.support.engine.store.kafka_records import put_batch
 from tests.support.engine.store.kafka_records import records as of_kafka
@@ -133,6 +134,21 @@ def test_whole_read_of_messages_that_cannot_be_read_finds_nothing_yet() -> None:
     found = tiered.store.get("batched", 0, 2, 10, whole=True, max_bytes=1000, may_wait=True)
     assert (found.status, found.next_offset) == (GetStatus.OFFSET_OVERFLOW_ONE, 2)
     assert tiered.store.batches.get("batched", 0, 2, 1000).spans == []
+
+
+def test_local_offsets_by_time_do_not_ask_for_older_messages() -> None:
+    """A start reads them before the ranges of the tier are known."""
+    tiered = filled()
+    tiered.expire()
+    local = tiered.store.local_min_offset("batched", 0)
+    with pytest.raises(NothingYet):
+        tiered.store.offset_by_time("batched", 0, 0)
+    assert tiered.store.local_offset_by_time("batched", 0, 0) == local
+    stored = tiered.store.store_time("batched", 0, tiered.store.max_offset("batched", 0) - 2)
+    found = tiered.store.local_offset_by_time("batched", 0, stored)
+    assert found > local
+    assert tiered.store.store_time("batched", 0, found) == stored
+    assert tiered.store.local_offset_by_time("none", 0, 0) == 0
 
 
 def test_system_topics_and_lmq_queues_have_no_older_messages() -> None:

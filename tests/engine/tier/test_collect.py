@@ -9,6 +9,7 @@ from mqgateway.engine.tier import collect
 from mqgateway.engine.tier.collect import CollectedQueue, CollectedRange
 from mqgateway.engine.tier.format.index import PLACE, QueueKind
 from mqgateway.engine.tier.format.segment import BLOCK_MAX
+from mqgateway.engine.tier.rows import RowReader
 from tests.support.engine.store.stores import ROOT, Bench, batch, message
 from tests.support.engine.tier.saving import collector_of, fill, local_log
 from tests.support.engine.upkeep.damage import LOG, change
@@ -56,6 +57,21 @@ def test_ranges_end_with_files_and_tile_the_log() -> None:
     assert [one.end for one in ranges[:-1]] == [4096 * number for number in range(1, len(ranges))]
     assert [one.begin for one in ranges[1:]] == [one.end for one in ranges[:-1]]
     assert ranges[0].begin == 0
+
+
+@pytest.mark.parametrize("records_max", [1, 7, 99])
+def test_records_that_are_not_plain_are_collected_alike(
+    records_max: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    disk = filled()
+    change(disk, f"{LOG}/{4096:020d}", 150, b"\xff\xff")
+    plain = ranges_of(disk, records_max)
+    monkeypatch.setattr(RowReader, "rows", lambda reader, data, at, *_: ([], at))
+    for one, other in zip(plain, ranges_of(disk, records_max), strict=True):
+        assert [vars(queue) for queue in one.queues] == [vars(queue) for queue in other.queues]
+        assert one.keys.encode() == other.keys.encode()
+        left = {name: value for name, value in vars(one).items() if name not in ("queues", "keys")}
+        assert left == {name: vars(other)[name] for name in left}
 
 
 @pytest.mark.parametrize("records_max", [1, 3, 7])
@@ -152,7 +168,7 @@ def test_blocks_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_record_larger_than_a_block_is_one_alone() -> None:
-    queue = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5)
+    queue = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5, 0)
     for offset, size in ((5, 10), (6, BLOCK_MAX + 1), (7, 10)):
         queue.add(offset, 1, UNIT.pack(offset, size, 0), size, 100 - offset)
     assert [(start.first_offset, start.size) for start in queue.blocks] == [
@@ -164,8 +180,8 @@ def test_record_larger_than_a_block_is_one_alone() -> None:
 
 
 def test_offsets_of_batches_may_have_gaps() -> None:
-    queue = CollectedQueue("t", 0, QueueKind.BATCHES, 3, 5)
+    queue = CollectedQueue("t", 0, QueueKind.BATCHES, 3, 5, 0)
     queue.add(5, 3, BATCH_UNIT.pack(0, 10, 0, 0, 5, 3, -1, 0), 10, 1)
     assert [queue.continues_at(offset) for offset in (7, 8, 9)] == [False, True, True]
-    single = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5)
+    single = CollectedQueue("t", 0, QueueKind.MESSAGES, 3, 5, 0)
     assert [single.continues_at(offset) for offset in (4, 5, 6)] == [False, True, False]

@@ -15,7 +15,7 @@ from mqgateway.engine.tier.object_store import ObjectStoreUnavailable
 from mqgateway.engine.tier.restoring import LIVE_MILLIS, STATE
 from mqgateway.engine.tier.saving import WriterFenced
 from mqgateway.engine.tier.survey import survey
-from tests.support.engine.store.stores import batch, message
+from tests.support.engine.store.stores import batch, drain, message
 from tests.support.engine.tier.continuous import HOUR, MASTER
 from tests.support.engine.tier.memory_objects import Killed, StoreFault
 from tests.support.engine.tier.restoring import LostStore, rows
@@ -26,18 +26,24 @@ QUEUES = (("orders", 0), ("orders", 1), ("pay", 1))
 TOPICS = ("orders", "pay", "batched")
 
 
-def saved(folder: Path, count: int = 40) -> LostStore:
-    """Return a store that is saved whole."""
-    lost = LostStore(folder)
+def saved(folder: Path, count: int = 40, *, lazy: bool = False) -> LostStore:
+    """Return a store whose log is saved up to its end, and the form of its restore."""
+    lost = LostStore(folder, lazy=lazy)
     lost.set_topics(*TOPICS)
     lost.put(count)
     lost.save_all()
     return lost
 
 
+@pytest.fixture(params=[False, True], ids=["whole", "lazy"])
+def lazy(request: pytest.FixtureRequest) -> bool:
+    """True for the form in which messages stay in the tier."""
+    return bool(request.param)
+
+
 @pytest.fixture
-def lost(tmp_path: Path) -> LostStore:
-    return saved(tmp_path)
+def lost(tmp_path: Path, lazy: bool) -> LostStore:
+    return saved(tmp_path, lazy=lazy)
 
 
 def assert_restored(lost: LostStore, queues: tuple[tuple[str, int], ...] = QUEUES) -> None:
@@ -62,13 +68,64 @@ def test_restored_store_has_what_was_saved(lost: LostStore) -> None:
     report = lost.restore()
     assert_restored(lost)
     assert (report.records, report.left_out, report.damaged, report.gaps) == (50, 10, [], [])
-    assert report.log_start == 0
+    assert report.lazy == lost.lazy
     assert not lost.root.with_name("restored.restoring").exists()
     assert not (lost.root / STATE).exists()
 
 
-def test_batches_and_their_topics_are_restored(tmp_path: Path) -> None:
-    lost = LostStore(tmp_path)
+def test_log_of_the_lazy_form_begins_after_the_tier(tmp_path: Path) -> None:
+    """It has one record, the marker, and no object with messages is read."""
+    lost = saved(tmp_path, lazy=True)
+    end = survey(lost.objects, NAMES).ranges[-1].begin
+    asked = list[str]()
+    plain = lost.objects.get_range
+    lost.objects.get_range = (  # type: ignore[method-assign]
+        lambda name, start, length: asked.append(name) or plain(name, start, length)
+    )
+    report = lost.restore()
+    [file] = (lost.root / "commitlog").iterdir()
+    assert report.log_start == int(file.name) == (end // 4096 + 1) * 4096
+    assert report.rebuilt is not None and report.rebuilt.records == 1
+    assert asked and not any(name.startswith(NAMES.data) for name in asked)
+    ends = [lost.bench.store.max_offset(*queue) for queue in QUEUES]
+    bench = lost.open()
+    assert [bench.store.min_offset(*queue) for queue in QUEUES] == [0, 0, 0]
+    assert [bench.store.max_offset(*queue) for queue in QUEUES] == ends
+    bench.store.stop()
+    lost.lazy = False  # without the tier
+    bench = lost.open()
+    assert [bench.store.min_offset(*queue) for queue in QUEUES] == ends
+    bench.store.stop()
+
+
+def test_tier_that_ends_with_a_file_is_continued_without_a_gap(tmp_path: Path) -> None:
+    lost = LostStore(tmp_path, lazy=True)
+    lost.set_topics(*TOPICS)
+    lost.put(40)
+    end = lost.look().saved_to
+    assert end == 2 * 4096 < lost.bench.store.max_physical_offset
+    report = lost.restore()
+    assert report.log_start == end
+    bench = lost.open()
+    found = rows(bench, QUEUES)
+    assert all(place < end for queue in found.values() for place, *_ in queue)
+    assert sum(map(len, found.values())) == report.records == len(saved_records(lost.objects))
+    bench.store.stop()
+
+
+def test_messages_continue_at_the_offsets_of_the_tier(lost: LostStore) -> None:
+    lost.restore()
+    bench = lost.open()
+    assert bench.put(message("orders", 0, b"next")) == [20]
+    assert [each.body for each in drain(bench.store, "orders", 0)][-2:] == [
+        drain(lost.bench.store, "orders", 0)[-1].body,
+        b"next",
+    ]
+    bench.store.stop()
+
+
+def test_batches_and_their_topics_are_restored(tmp_path: Path, lazy: bool) -> None:
+    lost = LostStore(tmp_path, lazy=lazy)
     lost.set_topics(*TOPICS)
     lost.bench.put(message("batched", 0, batch(b"a", b"b"), flag=0))
     lost.put(4)
@@ -80,8 +137,8 @@ def test_batches_and_their_topics_are_restored(tmp_path: Path) -> None:
     assert lost.findings() == []
 
 
-def test_tables_are_those_that_were_saved_last(tmp_path: Path) -> None:
-    lost = LostStore(tmp_path)
+def test_tables_are_those_that_were_saved_last(tmp_path: Path, lazy: bool) -> None:
+    lost = LostStore(tmp_path, lazy=lazy)
     lost.set_topics(*TOPICS)
     lost.table("subscriptionGroup.json", {"subscriptionGroupTable": {"readers": {"groupName": "readers"}}})
     lost.table("consumerOffset.json", {"offsetTable": {"orders@readers": {"0": 7, "1": 1000}}})
@@ -99,8 +156,8 @@ def test_tables_are_those_that_were_saved_last(tmp_path: Path) -> None:
     assert not (config / "delayOffset.json").exists()
 
 
-def test_topic_that_is_younger_than_the_tables_is_readable(tmp_path: Path) -> None:
-    lost = LostStore(tmp_path)
+def test_topic_that_is_younger_than_the_tables_is_readable(tmp_path: Path, lazy: bool) -> None:
+    lost = LostStore(tmp_path, lazy=lazy)
     lost.set_topics("orders")
     lost.put(1)
     lost.look()
@@ -268,20 +325,36 @@ def test_folder_with_a_store_is_refused(lost: LostStore) -> None:
     assert max(survey(lost.objects, NAMES).epochs) == 1
 
 
-def test_tier_without_ranges_is_refused(tmp_path: Path) -> None:
-    lost = LostStore(tmp_path)
+def test_tier_without_ranges_is_refused(tmp_path: Path, lazy: bool) -> None:
+    lost = LostStore(tmp_path, lazy=lazy)
     with pytest.raises(StoreError, match="nothing is saved of broker-a of DefaultCluster"):
         lost.restore()
 
 
-def test_disk_without_space_is_refused(lost: LostStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_disk_without_space_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = saved(tmp_path)
     monkeypatch.setattr(RealDisk, "usage", lambda *_: (1 << 40, 1000))
     with pytest.raises(StoreUnavailable, match="1000 are free"):
         lost.restore()
 
 
-def test_expired_messages_are_left_out_and_offsets_continue(tmp_path: Path) -> None:
-    lost = LostStore(tmp_path)
+def test_lazy_form_is_refused_after_transactions_of_kafka(tmp_path: Path) -> None:
+    """Transactions that were aborted are known from the whole log only."""
+    lost = LostStore(tmp_path, lazy=True)
+    lost.set_topics(*TOPICS)
+    lost.bench.put(message("__transaction_state", 3, b"state"))
+    lost.put(20)
+    lost.save_all()
+    with pytest.raises(StoreError, match=r"clients of Kafka have used transactions: .* without lazy"):
+        lost.restore()
+    assert max(survey(lost.objects, NAMES).epochs) == 1
+    lost.lazy = False
+    lost.restore()
+    assert_restored(lost)
+
+
+def test_expired_messages_are_left_out_and_offsets_continue(tmp_path: Path, lazy: bool) -> None:
+    lost = LostStore(tmp_path, lazy=lazy)
     lost.table(
         "topics.json",
         {
@@ -298,7 +371,7 @@ def test_expired_messages_are_left_out_and_offsets_continue(tmp_path: Path) -> N
         assert lost.look().failure == ""
         lost.clock.advance(2 * HOUR)
     report = lost.restore()
-    assert report.expired == 3
+    assert report.expired == (0 if lazy else 3)
     assert lost.findings() == []
     bench = lost.open()
     assert rows(bench, QUEUES[:2]) == rows(lost.bench, QUEUES[:2])
@@ -306,8 +379,8 @@ def test_expired_messages_are_left_out_and_offsets_continue(tmp_path: Path) -> N
     bench.store.stop()
 
 
-def test_queue_whose_messages_have_expired_continues_at_its_end(tmp_path: Path) -> None:
-    lost = LostStore(tmp_path)
+def test_queue_whose_messages_have_expired_continues_at_its_end(tmp_path: Path, lazy: bool) -> None:
+    lost = LostStore(tmp_path, lazy=lazy)
     lost.set_topics("orders", "pay")
     lost.put(40)
     lost.save_all()
@@ -330,7 +403,8 @@ def test_queue_whose_messages_have_expired_continues_at_its_end(tmp_path: Path) 
     bench.store.stop()
 
 
-def test_damaged_index_and_segment_are_reported(lost: LostStore) -> None:
+def test_damaged_index_and_segment_are_reported(tmp_path: Path) -> None:
+    lost = saved(tmp_path)
     found = survey(lost.objects, NAMES)
     index = NAMES.range(*found.ranges[0])
     data = lost.objects.objects[index]
@@ -358,18 +432,23 @@ def test_files_of_another_length_are_refused(tmp_path: Path) -> None:
 
 # Faults.
 
-CALLS = 60
-"""More calls than a restore makes."""
-CHANGES = 70
-"""More changes of names and syncs of them than a restore makes."""
+CALLS = {False: 60, True: 35}
+"""More calls than a restore makes, for each form."""
+CHANGES = {False: 70, True: 55}
+"""More changes of names and syncs of them than a restore makes, for each form."""
+
+
+def all_of(most: dict[bool, int]) -> list[tuple[bool, int]]:
+    """Return the numbers below `most` for each form."""
+    return [(lazy, number) for lazy, count in most.items() for number in range(1, count)]
 
 
 def test_number_of_calls_and_changes_is_covered(lost: LostStore) -> None:
     disk = EndingDisk()
     before = lost.objects.calls
     lost.restore(disk)
-    assert CALLS // 2 < lost.objects.calls - before < CALLS
-    assert CHANGES // 2 < disk.changes < CHANGES
+    assert CALLS[lost.lazy] // 2 < lost.objects.calls - before < CALLS[lost.lazy]
+    assert CHANGES[lost.lazy] // 2 < disk.changes < CHANGES[lost.lazy]
 
 
 def assert_continues(lost: LostStore) -> None:
@@ -383,9 +462,11 @@ def assert_continues(lost: LostStore) -> None:
 
 
 @pytest.mark.parametrize("fault", [StoreFault.KILL_AFTER, StoreFault.AWAY, StoreFault.REPEATED])
-@pytest.mark.parametrize("call", range(1, CALLS))
-def test_restore_with_a_fault_at_a_request_is_continued(tmp_path: Path, call: int, fault: StoreFault) -> None:
-    lost = saved(tmp_path, 24)
+@pytest.mark.parametrize(("lazy", "call"), all_of(CALLS))
+def test_restore_with_a_fault_at_a_request_is_continued(
+    tmp_path: Path, lazy: bool, call: int, fault: StoreFault
+) -> None:
+    lost = saved(tmp_path, 24, lazy=lazy)
     lost.objects.faults[lost.objects.calls + call] = fault
     try:
         lost.restore()
@@ -394,15 +475,26 @@ def test_restore_with_a_fault_at_a_request_is_continued(tmp_path: Path, call: in
     assert_continues(lost)
 
 
-@pytest.mark.parametrize("change", range(1, CHANGES))
-def test_restore_that_is_killed_at_a_change_is_continued(tmp_path: Path, change: int) -> None:
-    lost = saved(tmp_path, 24)
+@pytest.mark.parametrize(("lazy", "change"), all_of(CHANGES))
+def test_restore_that_is_killed_at_a_change_is_continued(tmp_path: Path, lazy: bool, change: int) -> None:
+    lost = saved(tmp_path, 24, lazy=lazy)
     with contextlib.suppress(Interrupted):
         lost.restore(EndingDisk(change))
     assert_continues(lost)
 
 
-def test_continued_restore_reads_only_what_is_not_durable(lost: LostStore) -> None:
+@pytest.mark.parametrize(("lazy", "change"), all_of(CHANGES)[::6])
+def test_restore_continues_in_the_other_form(tmp_path: Path, lazy: bool, change: int) -> None:
+    """It begins again, in an epoch of its own, and does not count its own first attempt as a sign of life."""
+    lost = saved(tmp_path, 24, lazy=lazy)
+    with contextlib.suppress(Interrupted):
+        lost.restore(EndingDisk(change))
+    lost.lazy = lost.lazy if lost.root.exists() else not lazy
+    assert_continues(lost)
+
+
+def test_continued_restore_reads_only_what_is_not_durable(tmp_path: Path) -> None:
+    lost = saved(tmp_path)
     state = lost.root.with_name("restored.restoring") / STATE
 
     def end(_: int) -> None:
@@ -426,9 +518,15 @@ def test_continued_restore_reads_only_what_is_not_durable(lost: LostStore) -> No
     assert_restored(lost)
 
 
-@given(st.lists(st.tuples(st.sampled_from(["orders", "pay", "rmq_sys_x"]), st.integers(0, 700)), max_size=60))
-def test_restored_equals_saved(tmp_path_factory: pytest.TempPathFactory, sent: list[tuple[str, int]]) -> None:
-    lost = LostStore(tmp_path_factory.mktemp("restored"))
+@given(
+    st.lists(st.tuples(st.sampled_from(["orders", "pay", "rmq_sys_x"]), st.integers(0, 700)), max_size=60),
+    st.booleans(),
+)
+def test_restored_equals_saved(
+    tmp_path_factory: pytest.TempPathFactory, sent: list[tuple[str, int]], lazy: bool
+) -> None:
+    """Both forms answer by offset, time and key as the store did that was lost."""
+    lost = LostStore(tmp_path_factory.mktemp("restored"), lazy=lazy)
     lost.set_topics("orders", "pay")
     for number, (topic, size) in enumerate([("orders", 5), *sent]):
         properties = {"UNIQ_KEY": f"id{number}", "KEYS": f"k{number % 3}", "TAGS": "a"}

@@ -61,6 +61,20 @@ def test_unchanged_tables_are_saved_as_a_sign_of_life_only(saved: LostStore) -> 
     assert len(tables_in(saved.objects, NAMES)) == len(before) + 1
 
 
+def test_ends_of_queues_are_read_again_while_tables_change(saved: LostStore) -> None:
+    saved.put(40)
+    for number in range(int(ALIVE_SECONDS / TABLES_SECONDS)):
+        tables = newest_tables(saved.readers(), NAMES)
+        assert tables is not None
+        assert tables.ends["consumequeue"]["orders"]["0"] == 20
+        saved.set_topics("orders", "pay", f"t{number}")
+        pass_time(saved)
+        saved.look()
+    tables = newest_tables(saved.readers(), NAMES)
+    assert tables is not None
+    assert tables.ends["consumequeue"]["orders"]["0"] == 40
+
+
 def test_newest_objects_stay(saved: LostStore) -> None:
     for number in range(5):
         saved.set_topics("orders", f"t{number}")

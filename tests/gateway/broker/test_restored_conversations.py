@@ -10,7 +10,11 @@ import pytest
 from mqgateway.engine.producers.batch import ProducerBatch
 from mqgateway.engine.testing.crash_disk import CrashDisk
 from mqgateway.gateway.codec.codes import RequestCode, ResponseCode
-from mqgateway.gateway.codec.headers import QueryMessageRequestHeader, SearchOffsetRequestHeader
+from mqgateway.gateway.codec.headers import (
+    QueryMessageRequestHeader,
+    SearchOffsetRequestHeader,
+    ViewMessageRequestHeader,
+)
 from mqgateway.gateway.kafka.call import Address, KafkaCall
 from mqgateway.gateway.kafka.codec.apis import APIS, FETCH
 from mqgateway.gateway.kafka.codec.headers import RequestHeader
@@ -30,8 +34,8 @@ END = 2**62
 class Restored:
     """A disk in memory with the restored store, and what the lost one had in queue 0 of topic T."""
 
-    def __init__(self, folder: Path) -> None:
-        self.lost = lost = LostStore(folder)
+    def __init__(self, folder: Path, *, lazy: bool) -> None:
+        self.lost = lost = LostStore(folder, lazy=lazy)
         kinds = {"queue.type": "BatchCQ", "message.format": "kafka"}
         entries = {
             "T": {"topicName": "T", "readQueueNums": 4, "writeQueueNums": 4, "perm": 6},
@@ -57,6 +61,7 @@ class Restored:
         self.rows: list[Row] = [row(each) for each in drain(lost.bench.store, "T", 0)]
         lost.save_all()
         lost.restore()
+        self.tier = lost.new_tier() if lazy else None
         self.disk = CrashDisk(millis=lost.clock.millis)
         for path in sorted(lost.root.rglob("*")):
             name = f"/store/{path.relative_to(lost.root)}"
@@ -79,16 +84,28 @@ class Restored:
             "max_index_num": 64,
             "message_index_enable": True,
         }
-        return {"disk": self.disk, "clock": self.lost.clock, "store_options": files}
+        return {"disk": self.disk, "clock": self.lost.clock, "store_options": files, "tier": self.tier}
+
+    def pop_broker(self) -> PopBroker:
+        """Return a broker that has opened the store, and then has listed the tier."""
+        broker = PopBroker(**self.given)
+        self.list()
+        return broker
+
+    def list(self) -> None:
+        """List the ranges of the tier, as a broker does once it has started."""
+        if self.tier is not None:
+            self.tier.tick()
 
 
-@pytest.fixture
-def restored(tmp_path: Path) -> Restored:
-    return Restored(tmp_path)
+@pytest.fixture(params=[False, True], ids=["whole", "lazy"])
+def restored(tmp_path: Path, request: pytest.FixtureRequest) -> Restored:
+    """Return what was restored, whole or so that older messages are in the tier only."""
+    return Restored(tmp_path, lazy=request.param)
 
 
 def test_pulls_read_what_was_saved_and_continue(restored: Restored) -> None:
-    broker = PopBroker(**restored.given)
+    broker = restored.pop_broker()
     broker.subscribe("G", "T")
     found, offset = list[Row](), 0
     while offset < COUNT:
@@ -103,11 +120,13 @@ def test_pulls_read_what_was_saved_and_continue(restored: Restored) -> None:
 
 
 def test_messages_are_found_by_key_and_time_and_groups_continue(restored: Restored) -> None:
-    broker = PopBroker(**restored.given)
+    broker = restored.pop_broker()
     header = QueryMessageRequestHeader(topic="T", key="k9", max_num=10, begin_timestamp=0, end_timestamp=END)
     assert [row(each) for each in broker.ask(RequestCode.QUERY_MESSAGE, header).messages] == [
         restored.rows[9]
     ]
+    view = ViewMessageRequestHeader(topic="T", offset=restored.rows[11][0])
+    assert row(broker.ask(RequestCode.VIEW_MESSAGE_BY_ID, view).messages[0]) == restored.rows[11]
     search = SearchOffsetRequestHeader(topic="T", queue_id=0, timestamp=restored.rows[17][2])
     assert broker.ask(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, search).ext["offset"] == "17"
     assert broker.broker.tables.offsets.query("G", "T", 0) == 7
@@ -115,6 +134,7 @@ def test_messages_are_found_by_key_and_time_and_groups_continue(restored: Restor
 
 def test_kafkas_fetch_reads_what_was_saved(restored: Restored) -> None:
     broker = KafkaBroker(**restored.given)
+    restored.list()
     broker.broker.tables.topics.load()
     header = RequestHeader(APIS[FETCH].key, 12, 1, "tester")
     call = KafkaCall(header, broker.peer, Address("10.0.0.1", 9092), broker.operations)

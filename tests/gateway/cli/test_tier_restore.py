@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from mqgateway.engine.real_disk import RealDisk
 from mqgateway.engine.tier.restoring import TierRestoreReport
+from mqgateway.gateway.broker.older_messages import is_noted
 from mqgateway.gateway.cli.main import main
 from mqgateway.gateway.cli.tier_restore import restored_as_json, restored_as_text
 from tests.support.engine.tier.saving import fill
@@ -63,9 +65,29 @@ def test_store_is_restored_and_reported(place: Place, url: str) -> None:
 def test_report_for_programs(place: Place, url: str) -> None:
     found = restored(url, place)
     assert (found["records"], found["notSaved"], found["queues"], found["sound"]) == (50, 10, 3, True)
+    assert found["lazy"] is False
     assert (found["epoch"], found["movedBack"], found["damaged"], found["gaps"]) == (2, 1, [], [])
     assert found["logEnd"] > found["logStart"] == 0
     assert found["tablesTimestamp"] > 0
+
+
+def test_lazy_store_keeps_messages_in_the_tier(place: Place, url: str) -> None:
+    done = run("restore", url, place.restored, "--take-over", "--lazy")
+    assert done.exit_code == 0, done.output
+    assert done.stdout.startswith(f"{place.restored}: 50 records stay in DefaultCluster/broker-a, ")
+    assert "start the broker with tieredStorePath. Apache's broker does not have them" in done.stdout
+    assert "Kafka" not in done.stdout
+    assert done.stdout.splitlines()[-1] == "sound"
+    assert place.bodies(place.restored) == []
+    assert is_noted(RealDisk(), str(place.restored), url)
+    assert len(list((place.restored / "commitlog").iterdir())) == 1
+
+
+def test_lazy_form_is_in_the_report_for_programs(place: Place, url: str) -> None:
+    found = restored(url, place, "--lazy")
+    assert (found["lazy"], found["records"], found["logStart"] > 0) == (True, 50, True)
+    other = json.loads(run("status", url, "--json").stdout)["brokers"][0]
+    assert other["savedTo"] == found["logEnd"]
 
 
 def test_saving_again_saves_what_is_new_only(place: Place, url: str) -> None:
@@ -123,6 +145,13 @@ def test_damaged_block_between_others_is_exit_code_1(place: Place, url: str, tmp
     assert done.stdout.splitlines()[-1] == "sound"
     left = place.bodies(place.restored)
     assert left == place.bodies(place.root)[-len(left) :]
+
+
+def test_lazy_report_names_missing_state_of_kafka_clients() -> None:
+    lines = restored_as_text(TierRestoreReport("/store", "c/b", lazy=True, has_batches=True), None)
+    assert any(line.startswith("not restored: sequences of Kafka producers, so batches") for line in lines)
+    whole = restored_as_text(TierRestoreReport("/store", "c/b", has_batches=True), None)
+    assert not any("Kafka" in line or "tieredStorePath" in line for line in whole)
 
 
 def test_all_that_is_missing_is_named() -> None:

@@ -130,6 +130,7 @@ def good_calls() -> list[Call]:
         Call("expand_records", (), expanding()),
         Call("add_messages", (), building(log)),
         Call("run_of", (log, 0, len(log), 0, True)),
+        Call("record_rows", (log, 0, len(log), 0, 9)),
         Call("element_sizes", (batch,)),
         Call("batch_records", (batch, log[:88], b"\6Orders", 7, 77)),
         Call("batch_from", (to_send, 0, 1 << 20, 9)),

@@ -19,8 +19,8 @@ DISTANCE_MAX = (1 << 32) - 1
 
 def encoded(*entries: tuple[int, int]) -> bytes:
     made = KeyEntries()
-    for entry in entries:
-        made.add(*entry)
+    for key_hash, distance in entries:
+        made.add((key_hash,), distance)
     return made.encode()
 
 
@@ -34,7 +34,10 @@ def distances(keys: bytes, key_hash: int) -> list[int]:
 
 
 def test_entries_are_sorted_and_each_is_kept_once() -> None:
-    keys = encoded((9, 5), (HASH_MAX, DISTANCE_MAX), (9, 2), (0, 7), (9, 5))
+    made = KeyEntries()
+    for hashes, distance in (((9, 9), 5), ((HASH_MAX,), DISTANCE_MAX), ((9,), 2), ((0,), 7)):
+        made.add(hashes, distance)
+    keys = made.encode()
     assert list(KEY.iter_unpack(keys)) == [(0, 7), (9, 2), (9, 5), (HASH_MAX, DISTANCE_MAX)]
 
 

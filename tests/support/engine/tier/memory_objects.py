@@ -44,7 +44,7 @@ class MemoryObjects:
         self.faults: dict[int, StoreFault] = {}
         self.before: Callable[[int], None] = lambda _: None
 
-    def create(self, name: str, data: bytes | bytearray) -> None:
+    def create(self, name: str, data: bytes | memoryview) -> None:
         check_name(name)
 
         def act() -> None:

@@ -74,8 +74,8 @@ def save(
                 data += records
             places += [(row[0] - begin, len(queues), number) for number, row in enumerate(rows)]
             for row in rows:
-                for key_hash in hashes_of(KeyHashes(), topic, keys_of(row[5][properties_start(row[5]) :])):
-                    keys.add(key_hash, row[0] - begin)
+                found = keys_of(row[5][properties_start(row[5]) :])
+                keys.add(hashes_of(KeyHashes(), topic, found), row[0] - begin)
             times = [row[3] for row in rows]
             queues.append(
                 SavedQueue(
