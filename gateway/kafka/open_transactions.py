@@ -90,4 +90,3 @@ def _failed(failure: Failure) -> dict[int, int]:
     if isinstance(failure.value, FirstError):
         failure.value.subFailure.raiseException()
     failure.raiseException()
-    raise AssertionError("unreachable")
