@@ -5,54 +5,69 @@ from typing import Any
 
 import pytest
 
+from mqgateway.engine.message import PROPERTY_TAGS
+from mqgateway.engine.options import BrokerOptions
+from mqgateway.engine.pop import OrderKey
 from mqgateway.engine.store.message_store import Arrival
+from mqgateway.gateway.broker.consume.long_polling import HeldPull, HeldPulls
+from mqgateway.gateway.broker.parked_pops import ParkedPop, ParkedPops
 from mqgateway.gateway.broker.waking import wake
+from tests.support.gateway.broker.helpers import FakePeer
 
-ARRIVALS = [Arrival("T", 0, 1, 0, 0, {})]
+ARRIVALS = [Arrival("T", 0, 1, 0, 0, {PROPERTY_TAGS: "a"})]
+LATER = 60_000
 
 
 class Waiting:
-    """A table of requests that notes its calls."""
+    """What waits at a broker without replication; `calls` has it in the order in which it was woken."""
 
-    def __init__(self, name: str, calls: list[str], number: int) -> None:
-        self.name = name
-        self.calls = calls
-        self.total = self.count = number
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+        self.pulls = HeldPulls(BrokerOptions())
+        self.pops = ParkedPops(lambda: 9, lambda: 9, last_first=False)
+        self.notifications = ParkedPops(lambda: 9, lambda: 9, last_first=False)
+        self.broker: Any = SimpleNamespace(
+            consume=SimpleNamespace(held_pulls=self.pulls),
+            pop=SimpleNamespace(parked=self.pops, parked_notifications=self.notifications),
+            lite=SimpleNamespace(
+                subscriptions=SimpleNamespace(count=0), arrived=lambda _: self.calls.append("lite")
+            ),
+            replication=None,
+        )
 
-    def arrived(self, arrivals: list[Arrival]) -> list[Any]:
-        assert arrivals is ARRIVALS
-        self.calls.append(self.name)
-        return []
+    def park(self, kind: str) -> None:
+        """Have a request wait for any message of the topic."""
+
+        def resume(_: bool = False) -> bool:
+            self.calls.append(kind)
+            return True
+
+        peer = FakePeer()
+        if kind == "pull":
+            assert self.pulls.hold(HeldPull(peer, "T", 0, 0, None, LATER, lambda: self.calls.append(kind)))
+        elif kind == "lite":
+            self.broker.lite.subscriptions.count += 1
+        else:
+            table = self.pops if kind == "pop" else self.notifications
+            assert table.hold(ParkedPop(peer, OrderKey("T", "G", 0), None, LATER, resume))
 
 
-def broker(calls: list[str], **waiting: int) -> Any:
-    names = ("pulls", "pops", "notifications", "lite")
-    tables = {name: Waiting(name, calls, waiting.get(name, 0)) for name in names}
-    lite = tables["lite"]
-    return SimpleNamespace(
-        consume=SimpleNamespace(held_pulls=tables["pulls"]),
-        pop=SimpleNamespace(parked=tables["pops"], parked_notifications=tables["notifications"]),
-        lite=SimpleNamespace(subscriptions=lite, arrived=lite.arrived),
-        replication=SimpleNamespace(arrived=lambda: calls.append("slaves")),
-    )
-
-
-@pytest.mark.parametrize("name", ["pulls", "pops", "notifications", "lite"])
-def test_only_what_waits_is_called(name: str) -> None:
-    calls: list[str] = []
-    wake(broker(calls, **{name: 2}), ARRIVALS)
-    assert calls == [name, "slaves"]
+@pytest.mark.parametrize("kind", ["pull", "pop", "notification", "lite"])
+def test_what_waits_is_woken(kind: str) -> None:
+    waiting = Waiting()
+    wake(waiting.broker, ARRIVALS)
+    assert not waiting.calls
+    waiting.park(kind)
+    wake(waiting.broker, ARRIVALS)
+    assert waiting.calls == [kind]
 
 
 def test_slaves_get_records_after_requests_were_woken() -> None:
-    calls: list[str] = []
-    wake(broker(calls, pulls=1, pops=1, notifications=1, lite=1), ARRIVALS)
-    assert calls == ["pulls", "pops", "notifications", "lite", "slaves"]
-
-
-def test_broker_without_replication_wakes_requests() -> None:
-    calls: list[str] = []
-    alone = broker(calls, pulls=1)
-    alone.replication = None
-    wake(alone, ARRIVALS)
-    assert calls == ["pulls"]
+    waiting = Waiting()
+    waiting.broker.replication = SimpleNamespace(arrived=lambda: waiting.calls.append("slaves"))
+    wake(waiting.broker, ARRIVALS)
+    assert waiting.calls == ["slaves"]
+    for kind in ("pull", "pop", "notification", "lite"):
+        waiting.park(kind)
+    wake(waiting.broker, ARRIVALS)
+    assert waiting.calls == ["slaves", "pull", "pop", "notification", "lite", "slaves"]
