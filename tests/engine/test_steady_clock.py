@@ -3,7 +3,7 @@
 import random
 
 from mqgateway.engine.clock import ManualClock
-from mqgateway.engine.steady_clock import NOISE_MILLIS, STEPS_MAX, SteadyClock
+from mqgateway.engine.steady_clock import NOISE_MILLIS, READS, STEPS_MAX, SteadyClock
 
 START = 1_700_000_000_000
 HOUR = 3_600_000
@@ -31,6 +31,38 @@ def test_clocks_that_are_read_a_moment_apart_go_together() -> None:
     assert steady.ahead == 0
     clock.set_wall(START - NOISE_MILLIS - 1)
     assert steady.ahead == NOISE_MILLIS + 1
+
+
+class BusyClock(ManualClock):
+    """A clock whose process loses its processor between two reads, for these times in ms."""
+
+    def __init__(self) -> None:
+        super().__init__(START)
+        self.waits: list[int] = []
+
+    def millis(self) -> int:
+        if self.waits:
+            self.advance(self.waits.pop(0))
+        return super().millis()
+
+
+def test_clocks_are_read_again_if_the_process_had_to_wait_between() -> None:
+    clock = BusyClock()
+    steady = SteadyClock(clock)
+    clock.set_wall(START + HOUR)
+    clock.waits = [800, 300]
+    assert steady.ahead == -HOUR
+    clock.waits = [800, 300, 700, 500, 400]
+    assert steady.ahead == -HOUR - 300
+
+
+def test_wait_between_two_reads_is_no_step_of_the_clock() -> None:
+    clock = BusyClock()
+    steady = SteadyClock(clock)
+    clock.waits = [500] * READS
+    steady.look(1000)
+    assert steady.ahead_at(1000, START) == 0
+    assert not clock.waits
 
 
 def test_a_store_timestamp_is_read_as_it_was_meant() -> None:
