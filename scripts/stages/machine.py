@@ -37,6 +37,7 @@ PROGRAMS = (
     Program(PEERS, ("debootstrap",), ("debootstrap",)),
     Program(PEERS, ("node",), ("nodejs",)),
     Program(PEERS, ("npm",), ("npm",)),
+    Program(PEERS, ("curl",), ("curl",)),
     Program(SERVERS, ("etcd",), ("etcd-server",)),
     Program(SERVERS, ("etcdctl",), ("etcd-client",)),
     Program(SERVERS, ("prometheus",), ("prometheus",)),
@@ -44,6 +45,8 @@ PROGRAMS = (
     Program(LONG, ("kcat",), ("kcat",)),
     Program(LONG, ("gcc",), ("gcc", "libc6-dev")),
     Program(LONG, ("make",), ("make",)),
+    Program(LONG, ("docker-compose",), ("docker-compose",)),
+    Program(LONG, ("systemd-nspawn",), ("systemd-container",)),
     Program(
         BROWSER, ("chromium", "/usr/lib/chromium/chromium-headless-shell"), ("chromium", "fonts-noto-cjk")
     ),

@@ -19,7 +19,7 @@ LATER = 60_000
 
 
 class Waiting:
-    """What waits at a broker without replication; `calls` has it in the order in which it was woken."""
+    """Waiting requests of a broker without replication; `calls` has their kinds as they were woken."""
 
     def __init__(self) -> None:
         self.calls: list[str] = []
@@ -53,7 +53,7 @@ class Waiting:
 
 
 @pytest.mark.parametrize("kind", ["pull", "pop", "notification", "lite"])
-def test_what_waits_is_woken(kind: str) -> None:
+def test_waiting_request_is_woken(kind: str) -> None:
     waiting = Waiting()
     wake(waiting.broker, ARRIVALS)
     assert not waiting.calls
