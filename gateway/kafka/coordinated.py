@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Final, Protocol
 
-from mqgateway.gateway.broker.operations import Operations, Use
+from mqgateway.gateway.broker.operations import Operations
 
 LOAD_SECONDS: Final = 0.04
 """Time that a tick spends on reading records from the log."""
@@ -40,7 +40,6 @@ class Coordinated:
     def __init__(
         self, operations: Operations, coordinator: LoadedCoordinator, coordinates: Callable[[], bool]
     ) -> None:
-        self._gate = operations.gate
         self._clock = operations.clock
         self._coordinator = coordinator
         self._coordinates = coordinates
@@ -57,7 +56,7 @@ class Coordinated:
         if self._coordinator.is_loaded:
             self._coordinator.tick()
             return
-        if not self._gate.allows(Use.COORDINATE) or not self._coordinates():
+        if not self._coordinates():
             return
         end = self._clock.monotonic() + LOAD_SECONDS
         for has_to_wait in self._loading:

@@ -41,6 +41,7 @@ class CoordinatorPartitions:
     """The partitions of one topic of coordinators, `name`. `topics` are those of all broker groups."""
 
     def __init__(self, operations: Operations, topics: Topics, name: str) -> None:
+        self._gate = operations.gate
         self._peers = operations.peers
         self._topics = topics
         self.name = name
@@ -84,7 +85,10 @@ class CoordinatorPartitions:
         return None if topic is None else list(dict.fromkeys(_groups(topic)))
 
     def coordinates(self) -> bool:
-        """Return True if this broker's group coordinates keys, and has the queue of its log."""
+        """Return True if this broker coordinates keys: its role allows it, its group has a partition, and it
+        has the queue of its log."""
+        if not self._gate.allows(Use.COORDINATE):
+            return False
         if self._peers is None:
             return True
         topic = self._topics.find(self.name)

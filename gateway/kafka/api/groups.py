@@ -289,7 +289,7 @@ class Groups:
     def list_groups(self, call: KafkaCall, request: ListGroupsRequest) -> ListGroupsResponse:
         """Answer ListGroups; groups that only RocketMQ's clients use are among them. A slave has none, and
         neither has a group of brokers that does not coordinate."""
-        if not self._operations.gate.allows(Use.COORDINATE) or not self._partitions.coordinates():
+        if not self._partitions.coordinates():
             return ListGroupsResponse()
         if not self._coordinator.is_loaded:
             return ListGroupsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

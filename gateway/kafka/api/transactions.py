@@ -293,10 +293,7 @@ class TransactionRequests:
         self, call: KafkaCall, request: ListTransactionsRequest
     ) -> Steps[ListTransactionsResponse]:
         """Answer ListTransactions; a slave has none, and neither has a broker group that coordinates none."""
-        if (
-            not self._operations.gate.allows(Use.COORDINATE)
-            or not self._coordination.partitions.coordinates()
-        ):
+        if not self._coordination.partitions.coordinates():
             return ListTransactionsResponse()
         if not self._coordinator.is_loaded:
             return ListTransactionsResponse(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)

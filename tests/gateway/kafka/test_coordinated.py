@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mqgateway.engine.ha.role import RoleKind
+from mqgateway.engine.message import KAFKA_OFFSETS_TOPIC
 from mqgateway.gateway.kafka.coordinated import Coordinated
+from mqgateway.gateway.kafka.coordinator_partitions import CoordinatorPartitions
 from tests.gateway.kafka.test_coordination import become
 from tests.support.gateway.kafka.broker import KafkaBroker
 
@@ -37,7 +39,8 @@ class Slow:
 def test_log_is_read_before_the_first_tick_and_again_by_a_new_master() -> None:
     kafka = KafkaBroker()
     slow = Slow()
-    coordinated = Coordinated(kafka.operations, slow, lambda: True)
+    partitions = CoordinatorPartitions(kafka.operations, kafka.topics, KAFKA_OFFSETS_TOPIC)
+    coordinated = Coordinated(kafka.operations, slow, partitions.coordinates)
     for _ in range(4):
         coordinated.tick()
     assert slow.calls == ["step", "step", "tick"]
