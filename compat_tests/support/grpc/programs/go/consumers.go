@@ -47,6 +47,7 @@ func (s *simpleConsumers) start(asked *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	patiently(client)
 	s.put(asked.Name, client)
 	return nil, client.Start()
 }
@@ -149,6 +150,7 @@ func (p *pushConsumers) start(asked *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	patiently(client)
 	p.put(asked.Name, &listening{client, in})
 	return nil, client.Start()
 }
@@ -168,6 +170,7 @@ func (p *pushConsumers) startLite(asked *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	patiently(client)
 	p.put(asked.Name, &listening{client, in})
 	return nil, client.Start()
 }

@@ -50,6 +50,7 @@ type request struct {
 }
 
 func main() {
+	dialPatiently()
 	operations := map[string]operation{}
 	newProducers().register(operations)
 	newSimpleConsumers().register(operations)

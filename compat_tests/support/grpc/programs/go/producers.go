@@ -65,6 +65,7 @@ func (p *producers) start(asked *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	patiently(client)
 	made.Producer = client
 	p.put(asked.Name, made)
 	return nil, client.Start()

@@ -13,6 +13,9 @@ import (
 
 const shownBytes = 1024
 
+// requestTimeout is longer than a busy machine needs for its slowest answer.
+const requestTimeout = 30 * time.Second
+
 // message is a message to send.
 type message struct {
 	Topic      string            `json:"topic"`
@@ -96,6 +99,20 @@ func config(asked *request) (*rocketmq.Config, error) {
 		ConsumerGroup: asked.Group,
 		Credentials:   &credentials.SessionCredentials{},
 	}, nil
+}
+
+// patiently has a client wait requestTimeout for its answers; its configuration has no field for that.
+func patiently(client any) {
+	client.(interface{ SetRequestTimeout(time.Duration) }).SetRequestTimeout(requestTimeout)
+}
+
+// dialPatiently has all clients wait requestTimeout for a connection, too.
+func dialPatiently() {
+	dial := rocketmq.NewRpcClient
+	option := rocketmq.WithRpcClientConnOption(rocketmq.WithDialTimeout(requestTimeout))
+	rocketmq.NewRpcClient = func(target string, options ...rocketmq.RpcClientOption) (rocketmq.RpcClient, error) {
+		return dial(target, append(options, option)...)
+	}
 }
 
 func sent(receipt *rocketmq.SendReceipt) map[string]any {

@@ -94,7 +94,7 @@ function options(request) {
     endpoints: request.endpoints,
     namespace: '',
     sslEnabled: Boolean(request.tls),
-    requestTimeout: 5000,
+    requestTimeout: 30000, // longer than a busy machine needs for its slowest answer
     logger,
   };
 }

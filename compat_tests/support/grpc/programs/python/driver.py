@@ -11,10 +11,11 @@ import functools
 import hashlib
 import itertools
 import json
+import logging
 import sys
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -36,6 +37,7 @@ from rocketmq import (
 from rocketmq.grpc_protocol import FilterType
 
 SHOWN_BYTES = 1024
+SHOWN_ERRORS = 3
 STARTS = 3
 SETTINGS_SECONDS = 1.0
 """This client does not wait until the server has its settings; without them it receives nothing."""
@@ -45,6 +47,21 @@ clients: dict[str, Any] = {}
 inboxes: dict[str, Inbox] = {}
 receipts: dict[int, Any] = {}
 numbers = itertools.count(1)
+
+
+class Logged(logging.Handler):
+    """Keeps the last errors that the client logged: some of its exceptions do not tell their cause."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.ERROR)
+        self.lines: deque[str] = deque(maxlen=SHOWN_ERRORS)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Keep the text of an error."""
+        self.lines.append(record.getMessage())
+
+
+logged = Logged()
 
 
 class Inbox(MessageListener):  # type: ignore[misc]
@@ -97,7 +114,8 @@ class Decider(TransactionChecker):  # type: ignore[misc]
 
 
 def configuration(request: Request) -> Any:
-    return ClientConfiguration(request["endpoints"], Credentials(), request_timeout=5)
+    # Longer than a busy machine needs for its slowest answer.
+    return ClientConfiguration(request["endpoints"], Credentials(), request_timeout=30)
 
 
 def subscriptions(request: Request) -> dict[str, Any]:
@@ -315,8 +333,14 @@ def answer(request: Request) -> Request:
     try:
         return {"id": request["id"], "result": OPERATIONS[request["op"]](request)}
     except Exception as failure:
-        error = {"type": type(failure).__name__, "code": getattr(failure, "code", None)}
-        return {"id": request["id"], "error": error | {"message": str(failure)}}
+        code = getattr(failure, "code", None)
+        causes = logged.lines if code is None else ()
+        error = {
+            "type": type(failure).__name__,
+            "code": code,
+            "message": "; logged: ".join([str(failure), *causes]),
+        }
+        return {"id": request["id"], "error": error}
 
 
 def serve(lines: Iterable[str], write: Callable[[str], object]) -> None:
@@ -334,4 +358,5 @@ def serve(lines: Iterable[str], write: Callable[[str], object]) -> None:
 
 if __name__ == "__main__":
     output, sys.stdout = sys.stdout, sys.stderr
+    logging.getLogger("rocketmq-python-client").addHandler(logged)
     serve(sys.stdin, functools.partial(print, end="", file=output, flush=True))

@@ -26,6 +26,9 @@ final class Shapes {
     static final ClientServiceProvider PROVIDER = ClientServiceProvider.loadService();
     private static final int SHOWN_BYTES = 1024;
 
+    /** Longer than a busy machine needs for its slowest answer. */
+    private static final Duration REQUEST_TIMEOUT = Duration.ofSeconds(30);
+
     private Shapes() {
     }
 
@@ -33,7 +36,7 @@ final class Shapes {
         return ClientConfiguration.newBuilder()
                 .setEndpoints(request.get("endpoints").getAsString())
                 .enableSsl(request.has("tls") && request.get("tls").getAsBoolean())
-                .setRequestTimeout(Duration.ofSeconds(5))
+                .setRequestTimeout(REQUEST_TIMEOUT)
                 .build();
     }
 
