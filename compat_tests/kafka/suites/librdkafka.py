@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import tarfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -18,7 +19,10 @@ from compat_tests.kafka.suites.outcomes import FAILED, LEFT, PASSED, SKIPPED, Ex
 from compat_tests.support.artifacts import cache_folder, made, run
 
 NAME = "librdkafka"
-REPOSITORY, VERSION = "https://github.com/confluentinc/librdkafka", "v2.15.0"
+VERSION = "2.15.0"
+CARRIER = "@confluentinc/kafka-javascript@1.10.0"
+"""The package of npm that holds the sources of this version, tests included."""
+SOURCES = "package/deps/librdkafka"
 PATIENCE = 3
 """Factor of the tests' own timeouts, for a busy machine."""
 BROKER_VERSION = "4.4.0"
@@ -31,15 +35,20 @@ _SKIPPED = re.compile(r"\| *SKIPPED *\|")
 
 
 def build() -> Path:
-    """Return the folder of the sources, with the compiled tests. Git fetches them by their tag."""
-    return made(cache_folder() / f"kafka-suite-{NAME}-{VERSION}", _build)
+    """Return the folder of the sources, with the compiled tests."""
+    return made(cache_folder() / f"kafka-suite-{NAME}-{VERSION}", _build) / SOURCES
 
 
 def _build(aside: Path) -> None:
-    run(["git", "clone", "-q", "--depth", "1", "--branch", VERSION, REPOSITORY, str(aside)])
-    run(["./configure", "--disable-gssapi", "--disable-curl"], aside)
+    aside.mkdir()
+    run(["npm", "pack", "--silent", CARRIER], aside)
+    (archive,) = aside.glob("*.tgz")
+    with tarfile.open(archive) as packed:
+        packed.extractall(aside, filter="data")
+    archive.unlink()
+    run(["./configure", "--disable-gssapi", "--disable-curl"], aside / SOURCES)
     for folder, target in (("src", "all"), ("src-cpp", "all"), ("tests", "test-runner")):
-        run(["make", "-j2", "-C", folder, target], aside)
+        run(["make", "-j2", "-C", folder, target], aside / SOURCES)
 
 
 def outcomes(
