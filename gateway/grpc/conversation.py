@@ -13,10 +13,11 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from google.protobuf.message import DecodeError
 from twisted.internet.defer import CancelledError, Deferred
+from twisted.python.failure import Failure
 
 from mqgateway.gateway.grpc.call import Bidirectional, CallFailed, Incoming, Methods, RpcPeer, Status, Unary
 from mqgateway.gateway.grpc.header_blocks import HEAD, SUCCESS, refusal_of, trailers
@@ -30,7 +31,7 @@ from mqgateway.gateway.grpc.wire import (
     whole_message,
 )
 
-log = logging.getLogger(__name__)
+log: Final = logging.getLogger(__name__)
 
 Ended = Callable[[bool], None]
 Noted = Callable[[str, Status, float], None]
@@ -356,7 +357,7 @@ class ServerCall:
         if isinstance(answer, Deferred):
             if not self._is_over:
                 self._waiting = answer
-            answer.addCallbacks(self._answered, lambda failure: self._failed(failure.value))
+            answer.addCallbacks(self._answered, self._failed_later)
         elif isinstance(method, Unary):
             self._answered(answer)
 
@@ -382,6 +383,10 @@ class ServerCall:
         elif not (self._is_over and isinstance(error, CancelledError)):
             log.error("%s failed", self.path, exc_info=error)
             self.finish(Status.INTERNAL, f"{type(error).__name__} in the server; its log says more")
+
+    def _failed_later(self, failure: Failure) -> None:
+        assert failure.value is not None
+        self._failed(failure.value)
 
     def _count_kept(self, size: int) -> None:
         self._conversation.kept_requests += size - self._kept

@@ -4,31 +4,47 @@ from __future__ import annotations
 
 import struct
 from enum import IntEnum
+from typing import Final
 
-PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-FRAME_HEAD = struct.Struct(">BHBBL")
+PREFACE: Final = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+FRAME_HEAD: Final = struct.Struct(">BHBBL")
 """Length in 1 + 2 bytes, type, flags, stream."""
-HEAD = FRAME_HEAD.size
-WINDOW_MAX = STREAM_MAX = 2**31 - 1
-DEFAULT_WINDOW = 65535
-FRAME_SIZE_MIN, FRAME_SIZE_MAX = 16384, 2**24 - 1
-FRAME_SIZE = 65536
+HEAD: Final = 9
+"""Bytes of it."""
+WINDOW_MAX: Final = 2147483647
+STREAM_MAX: Final = 2147483647
+DEFAULT_WINDOW: Final = 65535
+FRAME_SIZE_MIN: Final = 16384
+FRAME_SIZE_MAX: Final = 16777215
+FRAME_SIZE: Final = 65536
 """Bytes of the longest frame that we accept."""
 
-DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = (
-    range(10)
-)
-ACK = END_STREAM = 0x1
-END_HEADERS, PADDED, PRIORITIZED = 0x4, 0x8, 0x20
-(
-    HEADER_TABLE_SIZE,
-    ENABLE_PUSH,
-    MAX_CONCURRENT_STREAMS,
-    INITIAL_WINDOW_SIZE,
-    MAX_FRAME_SIZE,
-    MAX_HEADER_LIST_SIZE,
-) = range(1, 7)
-"""Settings, by their numbers."""
+# Kinds of frames.
+DATA: Final = 0
+HEADERS: Final = 1
+PRIORITY: Final = 2
+RST_STREAM: Final = 3
+SETTINGS: Final = 4
+PUSH_PROMISE: Final = 5
+PING: Final = 6
+GOAWAY: Final = 7
+WINDOW_UPDATE: Final = 8
+CONTINUATION: Final = 9
+
+# Flags.
+ACK: Final = 0x1
+END_STREAM: Final = 0x1
+END_HEADERS: Final = 0x4
+PADDED: Final = 0x8
+PRIORITIZED: Final = 0x20
+
+# Settings.
+HEADER_TABLE_SIZE: Final = 1
+ENABLE_PUSH: Final = 2
+MAX_CONCURRENT_STREAMS: Final = 3
+INITIAL_WINDOW_SIZE: Final = 4
+MAX_FRAME_SIZE: Final = 5
+MAX_HEADER_LIST_SIZE: Final = 6
 
 
 class Http2Code(IntEnum):

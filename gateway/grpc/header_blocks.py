@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from mqgateway.gateway.grpc.call import Status
 from mqgateway.gateway.grpc.wire import ENCODINGS, percent_encoded
 
-CONTENT_TYPE = b"application/grpc"
+CONTENT_TYPE: Final = b"application/grpc"
 
 
 def _literal(name: bytes, value: bytes) -> bytes:
@@ -27,15 +29,15 @@ def _sized(text: bytes) -> bytes:
     return bytes(head) + text
 
 
-HEAD = (
+HEAD: Final = (
     b"\x88"  # :status 200, from the static table
     + _literal(b"content-type", CONTENT_TYPE)
     + _literal(b"grpc-accept-encoding", ",".join(ENCODINGS).encode())
 )
 """Headers at the start of every answer."""
-SUCCESS = _literal(b"grpc-status", b"0")
+SUCCESS: Final = _literal(b"grpc-status", b"0")
 """Trailers of a successful answer."""
-REASON_MAX = 4096
+REASON_MAX: Final = 4096
 """Maximum bytes of a status text; longer ones are truncated, because clients refuse long trailers."""
 
 

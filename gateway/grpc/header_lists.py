@@ -24,8 +24,8 @@ Field = tuple[str, str]
 Entry = tuple[Field, int]
 """A field and its size."""
 
-_NOTHING: Entry = ("", ""), 0
-_FIXED: list[Entry] = [
+_NOTHING: Final[Entry] = ("", ""), 0
+_FIXED: Final[list[Entry]] = [
     _NOTHING,  # the table begins with 1
     *(
         ((name.decode(), value.decode()), ENTRY_SIZE + len(name) + len(value))

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, NamedTuple, Protocol
 
 from hpack import HPACKError, OversizedHeaderListError
 
@@ -53,15 +52,14 @@ from mqgateway.gateway.grpc.frames import (
 from mqgateway.gateway.grpc.header_lists import HeaderListDecoder
 from mqgateway.gateway.grpc.http2_answers import AnsweredStream, Http2Answers
 
-STREAM_WINDOW = 1024**2
+STREAM_WINDOW: Final = 1048576
 """Receive window of a stream in bytes; as in grpc-java."""
-CONNECTION_WINDOW = 4 * STREAM_WINDOW
-IDLE_FRAMES_SECONDS = 30.0
+CONNECTION_WINDOW: Final = 4194304
+IDLE_FRAMES_SECONDS: Final = 30.0
 """Period in which frames without a call are counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Http2Limits:
+class Http2Limits(NamedTuple):
     """Limits of one connection: open streams, bytes of a header list, frames without a call in 30 s."""
 
     streams: int
@@ -396,7 +394,7 @@ def _too_many_headers(limit: int) -> Http2Error:
     )
 
 
-_TAKERS: dict[int, Callable[[Http2, int, int, bytes], None]] = {
+_TAKERS: Final[dict[int, Callable[[Http2, int, int, bytes], None]]] = {
     PRIORITY: Http2._take_priority,
     RST_STREAM: Http2._take_reset,
     SETTINGS: Http2._take_settings,

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import re
 import zlib
-from typing import Any
+from typing import Any, Final
 
 from mqgateway.gateway.grpc.call import CallFailed, Status
 
-PREFIX = 5
-IDENTITY, GZIP = "identity", "gzip"
-ENCODINGS = (IDENTITY, GZIP)
+PREFIX: Final = 5
+IDENTITY: Final = "identity"
+GZIP: Final = "gzip"
+ENCODINGS: Final = (IDENTITY, GZIP)
 """Supported compression of requests; answers are never compressed."""
-_TIMEOUT = re.compile(r"(\d{1,8})([HMSmun])", re.ASCII)
-_SECONDS = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
-_PLAIN = frozenset(range(0x20, 0x7F)) - {ord("%")}
-_WINDOW_OF_GZIP = 16 + zlib.MAX_WBITS
+_TIMEOUT: Final = re.compile(r"(\d{1,8})([HMSmun])", re.ASCII)
+_SECONDS: Final = {"H": 3600.0, "M": 60.0, "S": 1.0, "m": 1e-3, "u": 1e-6, "n": 1e-9}
+_PLAIN: Final = frozenset(range(0x20, 0x7F)) - {ord("%")}
+_WINDOW_OF_GZIP: Final = 16 + zlib.MAX_WBITS
 
 
 def whole_message(data: bytes, limit: int) -> bytes | None:

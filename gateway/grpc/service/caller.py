@@ -6,19 +6,19 @@ RocketMQ: `ContextInitPipeline`, `GrpcConstants`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from mqgateway.gateway.codec.codes import LanguageCode
 from mqgateway.gateway.grpc.call import GrpcCall
 
-CLIENT_ID = "x-mq-client-id"
-LANGUAGE = "x-mq-language"
-CLIENT_VERSION = "x-mq-client-version"
-DATE_TIME = "x-mq-date-time"
-AUTHORIZATION = "authorization"
+CLIENT_ID: Final = "x-mq-client-id"
+LANGUAGE: Final = "x-mq-language"
+CLIENT_VERSION: Final = "x-mq-client-version"
+DATE_TIME: Final = "x-mq-date-time"
+AUTHORIZATION: Final = "authorization"
 
-_LANGUAGES = {language.name for language in LanguageCode}
-_OTHER_NAMES = {"GOLANG": "GO", "DOT_NET": "DOTNET", "C++": "CPP", "C#": "DOTNET", "NODEJS": "NODE_JS"}
+_LANGUAGES: Final = {language.name for language in LanguageCode}
+_OTHER_NAMES: Final = {"GOLANG": "GO", "DOT_NET": "DOTNET", "C++": "CPP", "C#": "DOTNET", "NODEJS": "NODE_JS"}
 """Languages of clients whose name differs in the remoting protocol."""
 
 

@@ -6,6 +6,7 @@ RocketMQ: `GrpcValidator`, `Validators`.
 from __future__ import annotations
 
 import re
+from typing import Final
 
 from mqgateway.engine.message import SYSTEM_GROUP_PREFIX
 from mqgateway.engine.names import GROUP_LENGTH_MAX, TOPIC_LENGTH_MAX, is_system_topic
@@ -13,10 +14,10 @@ from mqgateway.engine.options import BrokerOptions
 from mqgateway.gateway.grpc import v2
 from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
-_LEGAL = "^[%|a-zA-Z0-9_-]+$"
-_LEGAL_NAME = re.compile(r"[%|a-zA-Z0-9_-]+")
-_LITE_NAME = re.compile(r"[a-zA-Z0-9_-]+")
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+_LEGAL: Final = "^[%|a-zA-Z0-9_-]+$"
+_LEGAL_NAME: Final = re.compile(r"[%|a-zA-Z0-9_-]+")
+_LITE_NAME: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 def has_control(text: str) -> bool:
@@ -100,7 +101,8 @@ def check_tag(tag: str) -> None:
         raise CallRefused(Code.ILLEGAL_MESSAGE_TAG, "tag cannot contain control character")
 
 
-_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+_FIRST_SECOND: Final = -62_135_596_800
+_LAST_SECOND: Final = 253_402_300_799
 """The years 1 to 9999, in which a time must be."""
 
 

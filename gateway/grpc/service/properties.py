@@ -6,7 +6,7 @@ RocketMQ: `SendMessageActivity.buildMessageProperty`, `GrpcConverter`, `MessageC
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from mqgateway.engine.message import (
     KEY_SEPARATOR,
@@ -46,11 +46,11 @@ from mqgateway.gateway.grpc.service.names import (
 )
 from mqgateway.gateway.grpc.service.status import CallRefused, Code
 
-PROPERTY_BORN_HOST = "__BORNHOST"
-PROPERTY_BORN_TIMESTAMP = "BORN_TIMESTAMP"
-PROPERTY_TRACE_CONTEXT = "TRACE_CONTEXT"
+PROPERTY_BORN_HOST: Final = "__BORNHOST"
+PROPERTY_BORN_TIMESTAMP: Final = "BORN_TIMESTAMP"
+PROPERTY_TRACE_CONTEXT: Final = "TRACE_CONTEXT"
 
-_OF_THE_STANDARD = """
+_OF_THE_STANDARD: Final = """
     TRACE_ON MSG_REGION KEYS TAGS WAIT DELAY RETRY_TOPIC REAL_TOPIC REAL_QID TRAN_MSG PGROUP MIN_OFFSET
     MAX_OFFSET BUYER_ID ORIGIN_MESSAGE_ID TRANSFER_FLAG CORRECTION_FLAG MQ2_FLAG RECONSUME_TIME UNIQ_KEY
     MAX_RECONSUME_TIMES
@@ -60,9 +60,9 @@ _OF_THE_STANDARD = """
     TIMER_ROLL_TIMES TIMER_OUT_MS TIMER_DEL_UNIQKEY TIMER_DELAY_LEVEL __BORNHOST BORN_TIMESTAMP
     DLQ_ORIGIN_TOPIC DLQ_ORIGIN_MESSAGE_ID __CRC32#
 """
-OF_THE_STANDARD = frozenset(_OF_THE_STANDARD.split())
+OF_THE_STANDARD: Final = frozenset(_OF_THE_STANDARD.split())
 """Properties that users must not set, by RocketMQ's set."""
-OF_THE_BROKER = OF_THE_STANDARD | {
+OF_THE_BROKER: Final = OF_THE_STANDARD | {
     PROPERTY_SHARDING_KEY,
     PROPERTY_LITE_TOPIC,
     PROPERTY_PRIORITY,
@@ -77,10 +77,10 @@ OF_THE_BROKER = OF_THE_STANDARD | {
     PROPERTY_KAFKA_PRODUCER,
 }
 """All properties that users must not set: RocketMQ's set, those that it lacks, and ours."""
-NOT_SHOWN = OF_THE_BROKER | {PROPERTY_INNER_MULTI_DISPATCH}
+NOT_SHOWN: Final = OF_THE_BROKER | {PROPERTY_INNER_MULTI_DISPATCH}
 """Properties that are not returned as a user's. The last may be set: it sends a message to LMQ queues."""
 
-_DELAYED = frozenset(
+_DELAYED: Final = frozenset(
     {
         PROPERTY_DELAY_TIME_LEVEL,
         PROPERTY_TIMER_DELIVER_MS,
@@ -88,7 +88,7 @@ _DELAYED = frozenset(
         PROPERTY_TIMER_DELAY_MS,
     }
 )
-_NUMBER_DIGITS_MAX = 18
+_NUMBER_DIGITS_MAX: Final = 18
 
 
 class SendContext(NamedTuple):
@@ -207,9 +207,16 @@ def _set_delay(
             Code.ILLEGAL_DELIVERY_TIME, f"the max delay time of message is too large, max is {most}"
         )
     if options.use_delay_level:
-        longer = (level for level, millis in enumerate(sending.levels, 1) if millis > ahead)
-        properties[PROPERTY_DELAY_TIME_LEVEL] = str(next(longer, len(sending.levels)))
+        properties[PROPERTY_DELAY_TIME_LEVEL] = str(_first_longer(sending.levels, ahead))
     properties[PROPERTY_TIMER_DELIVER_MS] = str(due)
+
+
+def _first_longer(levels: tuple[int, ...], ahead: int) -> int:
+    """Return the first delay level of more than `ahead` ms, counted from 1; the last one if there is none."""
+    for level, millis in enumerate(levels, 1):
+        if millis > ahead:
+            return level
+    return len(levels)
 
 
 def _set_origin(properties: dict[str, str], system: v2.SystemProperties, sending: SendContext) -> None:
@@ -298,7 +305,7 @@ def received_message(
     )
 
 
-_host_text = lru_cache(maxsize=256)(format_host)
+_host_text: Final = lru_cache(maxsize=256)(format_host)
 
 
 def _due(properties: dict[str, str], now: int) -> int | None:

@@ -7,7 +7,8 @@ that all messages of one group are in one queue. RocketMQ: `SendMessageActivity`
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from functools import partial
+from typing import Final, NamedTuple
 
 from twisted.internet.defer import Deferred
 
@@ -56,7 +57,7 @@ from mqgateway.gateway.grpc.service.status import (
 from mqgateway.gateway.grpc.service.transactions import TransactionEnds
 from mqgateway.gateway.runtime.outcomes import then
 
-_LESS_SAFE: dict[PutStatus, tuple[v2.Code, str]] = {
+_LESS_SAFE: Final[dict[PutStatus, tuple[v2.Code, str]]] = {
     PutStatus.FLUSH_DISK_TIMEOUT: (Code.MASTER_PERSISTENCE_TIMEOUT, "FLUSH_DISK_TIMEOUT"),
     PutStatus.FLUSH_SLAVE_TIMEOUT: (Code.SLAVE_PERSISTENCE_TIMEOUT, "FLUSH_SLAVE_TIMEOUT"),
     PutStatus.SLAVE_NOT_AVAILABLE: (Code.HA_NOT_AVAILABLE, "SLAVE_NOT_AVAILABLE"),
@@ -97,7 +98,7 @@ class Senders:
             prepared.append(self._prepared(message, caller, now))
         config = self._writable(topic, prepared[0])
         sent = self._store(topic, config, prepared, permit)
-        return then(sent, lambda outcome: self._answer(prepared, outcome))
+        return then(sent, partial(self._answer, prepared))
 
     def recall(
         self, request: v2.RecallMessageRequest, caller: CallConnection, permit: Permit

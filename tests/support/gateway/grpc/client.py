@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
@@ -249,7 +249,7 @@ class Client(H2Client):
         self.noted: list[tuple[str, Status]] = []
         self.settings = CallSettings(
             self.service.methods(),
-            replace(LIMITS, **limits),
+            LIMITS._replace(**limits),
             message_limit,
             lambda: self.now,
             lambda path, status, seconds: self.noted.append((path, status)),
