@@ -17,6 +17,7 @@ from compat_tests.support import known_answers
 from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import PATIENCE_SECONDS, Driver, Queue, message
 from compat_tests.support.mqadmin import Mqadmin
+from compat_tests.support.patience import PATIENT
 from compat_tests.support.peers import VARIANTS, Peer, Peers
 from compat_tests.support.processes import wait_until
 from compat_tests.support.servers import ROOT
@@ -89,7 +90,7 @@ def test_the_known_answers_are_still_known() -> None:
 def test_python_sends_and_java_receives(peer: Peer, how: str) -> None:
     """Every way to send, with tags, keys, flag and properties; ids are the same on both sides."""
     topic = peer.topic(f"py_{how}")
-    with Producer(peer.name("py_producers"), peer.namesrv_address) as producer:
+    with Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT) as producer:
         messages = [
             Message(
                 topic,
@@ -149,7 +150,9 @@ def test_compressed_bodies_arrive_whole(peer: Peer, kind_of_compression: str) ->
         return
     topic = peer.topic("compressed")
     compression = Compression[kind_of_compression]
-    with Producer(peer.name("py_producers"), peer.namesrv_address, compress_type=compression) as producer:
+    with Producer(
+        peer.name("py_producers"), peer.namesrv_address, **PATIENT, compress_type=compression
+    ) as producer:
         producer.send(Message(topic, LONG))
     with peer.push(peer.name("readers"), {topic: "*"}) as consumer:
         assert [one.body for one in consumer.collect(1)] == [LONG]
@@ -163,7 +166,10 @@ def test_both_see_the_queues_in_one_order(peer: Peer) -> None:
 
     topic = peer.topic("same_queue", 8)
     keys = [f"order-{number}" for number in range(12)]
-    with peer.producer() as java, Producer(peer.name("py_producers"), peer.namesrv_address) as producer:
+    with (
+        peer.producer() as java,
+        Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT) as producer,
+    ):
         theirs = java.send([message(topic, "x", keys=key) for key in keys], "selector")
         ours = [producer.send(Message(topic, "x"), selector=by_key, argument=key) for key in keys]
     assert [one.queue.queue_id for one in ours] == [one.queue.queue_id for one in theirs]
@@ -172,7 +178,7 @@ def test_both_see_the_queues_in_one_order(peer: Peer) -> None:
 def test_requests_and_replies_across_languages(peer: Peer) -> None:
     """Requests of Python are answered by Java, and requests of Java by Python."""
     topic = peer.topic("py_asks", 2)
-    with Producer(peer.name("py_askers"), peer.namesrv_address) as producer:
+    with Producer(peer.name("py_askers"), peer.namesrv_address, **PATIENT) as producer:
         producer.send(Message(topic, "to be received, not answered"))
         with peer.replier(peer.name("repliers"), topic) as replier:
             replier.collect(1)
@@ -283,7 +289,7 @@ def test_nothing_is_lost_when_members_are_killed(kind: str, peers: Peers) -> Non
             stack.callback(driver._process.kill)
         java = [Peer(peer.namesrv_address, driver, CURRENT).push(group, {topic: "*"}) for driver in drivers]
         python = [stack.enter_context(Member(peer.namesrv_address, group, topic)) for _ in range(2)]
-        producer = stack.enter_context(Producer(peer.name("py_producers"), peer.namesrv_address))
+        producer = stack.enter_context(Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT))
         sent: list[str] = []
 
         def send(count: int) -> None:
@@ -349,7 +355,7 @@ def test_transactions(kind: str, peers: Peers, state: TransactionState) -> None:
 
     listener = Listener()
     with (
-        TransactionProducer(peer.name("py_deciders"), listener, peer.namesrv_address) as producer,
+        TransactionProducer(peer.name("py_deciders"), listener, peer.namesrv_address, **PATIENT) as producer,
         peer.push(peer.name("readers"), {topic: "*"}) as consumer,
     ):
         result = producer.send_in_transaction(Message(topic, "half"))
@@ -366,7 +372,7 @@ def test_failures_come_again_and_then_are_dead_letters(kind: str, peers: Peers) 
     peer = peers.with_server(server, CURRENT)
     topic, group = peer.topic("py_retries", 1), peer.name("py_retriers")
     inbox = Inbox(fails=2)
-    with Producer(peer.name("py_producers"), server.namesrv_address) as producer:
+    with Producer(peer.name("py_producers"), server.namesrv_address, **PATIENT) as producer:
         producer.send(Message(topic, "refused"))
         with reading(server.namesrv_address, group, topic, inbox, max_reconsume_times=1):
             got = inbox.wait(2)
@@ -385,7 +391,10 @@ def test_ordered_consumption(kind: str, peers: Peers) -> None:
     peer = peers.with_server(server, CURRENT)
     topic, group = peer.topic("py_ordered", 4), peer.name("py_ordered")
     inboxes = [Inbox(fails=1), Inbox()]
-    with Producer(peer.name("py_producers"), server.namesrv_address) as producer, ExitStack() as stack:
+    with (
+        Producer(peer.name("py_producers"), server.namesrv_address, **PATIENT) as producer,
+        ExitStack() as stack,
+    ):
         for inbox in inboxes:
             stack.enter_context(reading(server.namesrv_address, group, topic, inbox, is_ordered=True))
         time.sleep(3)
@@ -408,7 +417,7 @@ def test_broadcasting(kind: str, peers: Peers, tmp_path: Any) -> None:
     peer = peers.with_server(server, CURRENT)
     topic, group = peer.topic("py_broadcast", 2), peer.name("py_broadcast")
     settings = {"message_model": "BROADCASTING", "local_offset_store_dir": str(tmp_path)}
-    with Producer(peer.name("py_producers"), server.namesrv_address) as producer:
+    with Producer(peer.name("py_producers"), server.namesrv_address, **PATIENT) as producer:
         producer.send_batch([Message(topic, f"{number}") for number in range(10)])
         one, two = Inbox(), Inbox()
         with (
@@ -433,7 +442,7 @@ def test_pulling_and_polling(kind: str, peers: Peers) -> None:
     peer = peers.with_server(server, CURRENT)
     topic, group = peer.topic("py_pull", 1), peer.name("py_pullers")
     with (
-        Producer(peer.name("py_producers"), server.namesrv_address) as producer,
+        Producer(peer.name("py_producers"), server.namesrv_address, **PATIENT) as producer,
         PullConsumer(group, server.namesrv_address) as consumer,
     ):
         sent = [producer.send(Message(topic, f"{number}", tags="A")) for number in range(5)]
@@ -476,7 +485,7 @@ def test_delays_and_timers(kind: str, peers: Peers) -> None:
     peer = peers.with_server(server, CURRENT)
     topic = peer.topic("py_delays", 1)
     inbox = Inbox()
-    with Producer(peer.name("py_producers"), server.namesrv_address) as producer:
+    with Producer(peer.name("py_producers"), server.namesrv_address, **PATIENT) as producer:
         producer.send(Message(topic, "level", delay_level=2))
         producer.send(Message(topic, "timer", delay_millis=3000))
         recalled = producer.send(Message(topic, "recalled", delay_millis=8000))
@@ -497,7 +506,7 @@ def test_tls_and_the_binary_header_form(kind: str, peers: Peers, settings: dict[
     peer = peers.with_server(server, CURRENT)
     topic = peer.topic("py_forms")
     inbox = Inbox()
-    with Producer(peer.name("py_producers"), server.namesrv_address, **settings) as producer:
+    with Producer(peer.name("py_producers"), server.namesrv_address, **PATIENT, **settings) as producer:
         producer.send_batch([Message(topic, f"{number}") for number in range(5)])
         with reading(server.namesrv_address, peer.name("py_readers"), topic, inbox, **settings):
             inbox.wait(5)
@@ -512,7 +521,7 @@ def test_administrators_see_and_reset_python_consumers(kind: str, peers: Peers) 
     admin = Mqadmin(peers.runtime)
     try:
         with (
-            Producer(peer.name("py_producers"), server.namesrv_address) as producer,
+            Producer(peer.name("py_producers"), server.namesrv_address, **PATIENT) as producer,
             reading(server.namesrv_address, group, topic, inbox) as consumer,
         ):
             producer.send(Message(topic, "seen"))

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.patience import PATIENT
 from compat_tests.support.peers import Peers
 from compat_tests.support.processes import wait_until
 from compat_tests.support.servers import BROKER_NAME, Server
@@ -78,7 +79,7 @@ def office(kind: str, peers: Peers) -> Iterator[Office]:
         got: list[Any] = []
         consumer = PushConsumer(group, lambda given, _: got.extend(given), server.namesrv_address, **FIRST)
         consumer.subscribe(topic)
-        with Producer(f"{group}_P", server.namesrv_address) as producer, consumer:
+        with Producer(f"{group}_P", server.namesrv_address, **PATIENT) as producer, consumer:
             here.results = [producer.send(Message(topic, f"{n}", keys=f"key{n}")) for n in range(4)]
             wait_until(lambda: len(got) >= 4, 60, "everything is consumed")
             here.client_id = consumer.client_id
@@ -214,7 +215,7 @@ def test_deliveries_of_delayed_messages_are_counted(kind: str, peers: Peers) -> 
         wait_until(lambda: BROKER_NAME in admin.brokers(), 30, "the broker has registered")
         admin.create_topic(TopicConfig(topic, 1, 1))
         assert not is_counted("TOPIC_PUT_NUMS", topic)
-        with Producer(f"{topic}_P", server.namesrv_address) as producer:
+        with Producer(f"{topic}_P", server.namesrv_address, **PATIENT) as producer:
             producer.send(Message(topic, "late", delay_level=1))
         for name, key in (
             ("TOPIC_PUT_NUMS", "SCHEDULE_TOPIC_XXXX"),

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from compat_tests.support.artifacts import CURRENT
+from compat_tests.support.patience import PATIENT
 from compat_tests.support.peers import Peer, Peers
 from mqgateway import (
     Admin,
@@ -66,7 +67,7 @@ def test_simple_consumer_receives_all_queues_of_several_topics(kind: str, peers:
     peer = peers.with_server(peers.server(kind), CURRENT)
     topics = peer.topic("py_simple", 4), peer.topic("py_simple", 2)
     group = peer.name("py_simple")
-    with Producer(peer.name("py_producers"), peer.namesrv_address) as producer:
+    with Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT) as producer:
         for number in range(40):
             producer.send(Message(topics[number % 2], f"{number}"))
         with receiving(peer, group, *topics) as consumer:
@@ -86,7 +87,7 @@ def test_simple_consumer_gets_refused_and_forgotten_messages_again(kind: str, pe
     peer = peers.with_server(peers.server(kind), CURRENT)
     topic = peer.topic("py_simple_again", 1)
     with (
-        Producer(peer.name("py_producers"), peer.namesrv_address) as producer,
+        Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT) as producer,
         receiving(peer, peer.name("py_simple"), topic) as consumer,
     ):
         producer.send(Message(topic, "refused", tags="A"))
@@ -107,7 +108,7 @@ def test_simple_consumer_hides_a_message_for_longer(kind: str, peers: Peers) -> 
     peer = peers.with_server(peers.server(kind), CURRENT)
     topic = peer.topic("py_simple_longer", 1)
     with (
-        Producer(peer.name("py_producers"), peer.namesrv_address) as producer,
+        Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT) as producer,
         receiving(peer, peer.name("py_simple"), topic) as consumer,
     ):
         producer.send(Message(topic, "slow work"))
@@ -122,7 +123,7 @@ def test_simple_consumer_moves_a_message_to_the_dead_letters(kind: str, peers: P
     """After `max_reconsume_times` a negative acknowledge is the last one."""
     peer = peers.with_server(peers.server(kind), CURRENT)
     topic, group = peer.topic("py_simple_dead", 1), peer.name("py_simple")
-    with Producer(peer.name("py_producers"), peer.namesrv_address) as producer:
+    with Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT) as producer:
         producer.send(Message(topic, "poison"))
         with receiving(peer, group, topic, max_reconsume_times=1) as consumer:
             got = received(consumer, 2, lambda one: consumer.nack(one, 1))
@@ -141,7 +142,7 @@ def test_simple_consumer_keeps_the_order_of_each_queue(kind: str, peers: Peers) 
     topic, group = peer.topic("py_simple_order", 2), peer.name("py_simple")
     with Admin(peer.namesrv_address) as admin:
         admin.create_group(SubscriptionGroupConfig(group, consume_message_orderly=True))
-    with Producer(peer.name("py_producers"), peer.namesrv_address) as producer:
+    with Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT) as producer:
         for number in range(20):
             producer.send(Message(topic, f"{number}"), selector=by_hash, argument=number % 2)
     with receiving(peer, group, topic, is_ordered=True) as consumer:
@@ -180,7 +181,7 @@ def test_loop_over_a_simple_consumer_in_asyncio(kind: str, peers: Peers) -> None
         return numbers
 
     async def send() -> None:
-        async with aio.Producer(peer.name("py_producers"), peer.namesrv_address) as producer:
+        async with aio.Producer(peer.name("py_producers"), peer.namesrv_address, **PATIENT) as producer:
             await producer.send_batch([Message(topic, f'{{"number": {number}}}') for number in range(10)])
 
     asyncio.run(send())

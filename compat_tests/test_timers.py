@@ -29,6 +29,8 @@ from compat_tests.support.servers import (
 
 STEP = 1000
 """The servers' precision in ms."""
+LATE = 10 * STEP
+"""Milliseconds by which timers are late at most on a busy machine."""
 SETTINGS = {"recallMessageEnable": "true"}
 CLOCK_SLACK = 3
 """Milliseconds by which clocks of two processes may be read apart."""
@@ -68,7 +70,7 @@ def test_timers_are_kept(peer: Peer, property: str) -> None:
         sent = [timed(topic, now() + delay, property, str(i)) for i, delay in enumerate(delays)]
         assert all(result.status == "SEND_OK" for result in producer.send(sent))
         found = consumer.collect(len(sent))
-    check_times(found, 2 * STEP + 1500)
+    check_times(found, LATE)
     assert sorted(one.body for one in found) == sorted(str(one["body"]) for one in sent)
     for one in found:
         assert one.properties.get("REAL_TOPIC", topic) == topic and one.topic == topic

@@ -21,6 +21,9 @@ NO_ROUTE = "No route info of this topic"
 ROUTE_SECONDS = 40
 """Time for the route of a new topic, in seconds."""
 
+SEND_MILLIS = 30_000
+"""Longer than a busy machine needs for its slowest answer."""
+
 _lock = threading.Lock()
 
 
@@ -34,6 +37,7 @@ def send(namesrv: str, topic: str, wanted: list[dict[str, Any]]) -> None:
     """Send messages, those that name a shard to its queue."""
     producer = Producer("cpp_producers")
     producer.set_namesrv_addr(namesrv)
+    producer.set_timeout(SEND_MILLIS)
     producer.start()
     for one in wanted:
         message = Message(topic)

@@ -44,11 +44,15 @@ func (c *chooser) Select(m *primitive.Message, queues []*primitive.MessageQueue,
 	}
 }
 
+// sendTimeout is longer than a busy machine needs for its slowest answer.
+const sendTimeout = 30 * time.Second
+
 func producerOptions(asked *request) []producer.Option {
 	return []producer.Option{
 		producer.WithNameServer(primitive.NamesrvAddr{asked.Namesrv}),
 		producer.WithInstanceName(clientName(asked)),
 		producer.WithGroupName(asked.Group),
+		producer.WithSendMsgTimeout(sendTimeout),
 		producer.WithQueueSelector(&chooser{
 			producer.NewManualQueueSelector(), producer.NewHashQueueSelector(), producer.NewRoundRobinQueueSelector(),
 		}),
