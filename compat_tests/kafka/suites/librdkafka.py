@@ -81,6 +81,7 @@ def _run(runner: Path, name: str, config: Path) -> tuple[str, str]:
         "RDKAFKA_TEST_CONF": str(config),
         "LD_LIBRARY_PATH": f"{runner.parent / 'src'}:{runner.parent / 'src-cpp'}",
     }
+    env.pop("CI", None)  # with it, a test of latency is left out
     command = ["./test-runner", "-p1", "-Q", "-E"]
     try:
         ended = subprocess.run(
