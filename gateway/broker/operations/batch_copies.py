@@ -6,6 +6,7 @@ idempotent producers and of transactions, which is a function of the log, is the
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from twisted.internet.defer import Deferred
@@ -13,7 +14,6 @@ from twisted.internet.defer import Deferred
 from mqgateway.engine.message import Message
 from mqgateway.engine.record_batches.batches import batches
 from mqgateway.engine.record_batches.errors import CodecError
-from mqgateway.engine.store.whole_batches import BatchesResult
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, MESSAGE_FORMAT
 from mqgateway.engine.tables.retention import deletes_by_age, policies
 from mqgateway.engine.tables.topics import TopicConfig
@@ -64,12 +64,20 @@ class BatchCopies(BatchFences):
             raise NotCopied(Reason.ILLEGAL_OPERATION, problem)
         if begin == ends.high_watermark:
             return as_deferred(CopiedPart(ends, b""))
-
-        def attempt(rounds: int) -> CopiedPart:
-            result = store.batches.get(topic, own, begin, max_bytes, may_wait=not rounds, uncommitted=True)
-            return _part_of(result, ends, topic)
-
+        attempt = partial(self._read_part, topic, own, begin, max_bytes, ends)
         return as_deferred(reading(self._broker, attempt))
+
+    def _read_part(
+        self, topic: str, queue_id: int, begin: int, max_bytes: int, ends: Ends, rounds: int
+    ) -> CopiedPart:
+        """Read batches; see `reading` for `rounds`. Raises `ColdRead`, `NotCopied`."""
+        result = self._broker.store.batches.get(
+            topic, queue_id, begin, max_bytes, may_wait=not rounds, uncommitted=True
+        )
+        if result.built:
+            text = f"topic {topic} has messages of RocketMQ's producers: its partitions cannot move"
+            raise NotCopied(Reason.ILLEGAL_OPERATION, text)
+        return CopiedPart(ends, b"".join(result.spans))
 
     def append_part(self, permit: Permit, topic: str, queue_id: int, data: bytes) -> int:
         """Append batches that were read elsewhere to a queue that takes no others; return its end then.
@@ -110,11 +118,3 @@ def copy_problem(config: TopicConfig) -> str | None:
     if not deletes_by_age(config) or "compact" in policies(config.attributes):
         return f"topic {name} is compacted (cleanup.policy): its partitions cannot move"
     return None
-
-
-def _part_of(result: BatchesResult, ends: Ends, topic: str) -> CopiedPart:
-    """Return what was read. Raises `NotCopied` if some of it are messages of RocketMQ's producers."""
-    if result.built:
-        text = f"topic {topic} has messages of RocketMQ's producers: its partitions cannot move"
-        raise NotCopied(Reason.ILLEGAL_OPERATION, text)
-    return CopiedPart(ends, b"".join(result.spans))

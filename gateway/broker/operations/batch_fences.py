@@ -74,15 +74,15 @@ class BatchFences(BatchQueues):
         flushed: Deferred[PutStatus] = Deferred()
         copied = durability.wait(written, max(1, durability.replicas.in_sync()))
         store.when_flushed(end, flushed.callback)
-
-        def settled(statuses: list[PutStatus]) -> int:
-            for status in statuses:
-                if status is not PUT_OK:
-                    raise failure(status, "")
-            return store.max_offset(topic, queue_id)
-
         both = self._gate.leave(gatherResults([copied, flushed], consumeErrors=True))
-        return both.addErrback(_first_error).addCallback(settled)
+        return both.addErrback(_first_error).addCallback(self._settled_end, topic, queue_id)
+
+    def _settled_end(self, statuses: list[PutStatus], topic: str, queue_id: int) -> int:
+        """Return the end of a queue whose log has these states. Raises `OperationError`."""
+        for status in statuses:
+            if status is not PUT_OK:
+                raise failure(status, "")
+        return self._broker.store.max_offset(topic, queue_id)
 
     def fence_at(self, topic: str, queue_id: int) -> int:
         """Return the number of the move whose fence is the last batch of a queue, -1 for none."""
