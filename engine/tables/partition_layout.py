@@ -62,15 +62,15 @@ class _Places(NamedTuple):
     places: tuple[PartitionPlace, ...]
     first_places: tuple[PartitionPlace, ...]
     moves: tuple[PartitionMove, ...]
-    epochs: Mapping[int, int]
+    epochs: Mapping[PartitionPlace, int]
     queue_numbers: Mapping[str, int]
 
 
 class PartitionLayout(NamedTuple):
     """The place of each partition. `text` is what the attribute has: `4*a/b;1*b` for groups a, b, a, b, b.
 
-    `first_places` are those before any move. `epochs` has what is added to the epochs of the group of each
-    partition that moved, so that the partition's epochs ascend. `queue_numbers` has the number of queues that
+    `first_places` are those before any move. `epochs` has what is added to a group's epochs
+    in each queue to which a partition moved, so that the partition's epochs ascend. `queue_numbers` has the number of queues that
     each group has had.
     """
 
@@ -78,7 +78,7 @@ class PartitionLayout(NamedTuple):
     places: tuple[PartitionPlace, ...]
     first_places: tuple[PartitionPlace, ...]
     moves: tuple[PartitionMove, ...]
-    epochs: Mapping[int, int]
+    epochs: Mapping[PartitionPlace, int]
     queue_numbers: Mapping[str, int]
 
     @classmethod
@@ -122,8 +122,8 @@ class PartitionLayout(NamedTuple):
         return _by_queue(self.first_places, group)
 
     def epoch_base(self, partition: int) -> int:
-        """Return what is added to the epochs of the group that has a partition."""
-        return self.epochs.get(partition, 0)
+        """Return what is added to the epochs of the group that has a partition; 0 for an unknown one."""
+        return self.epochs.get(self.places[partition], 0) if 0 <= partition < len(self.places) else 0
 
     def extended(self, groups: Sequence[str]) -> Self:
         """Return the layout with more partitions at the end, from the group of each."""
@@ -161,7 +161,7 @@ class _Reader:
         self._first_places: list[PartitionPlace] = []
         self._moves: list[PartitionMove] = []
         self._pending: dict[int, int] = {}
-        self._epochs: dict[int, int] = {}
+        self._epochs: dict[PartitionPlace, int] = {}
         self._numbers: Counter[str] = Counter()
 
     def read(self) -> _Places:
@@ -215,7 +215,7 @@ class _Reader:
             return
         self._moves[number] = move._replace(state=MoveState.DONE)
         self._places[partition] = move.target
-        self._epochs[partition] = epoch_base
+        self._epochs[move.target] = epoch_base
 
 
 class LayoutRule:

@@ -46,6 +46,8 @@ PART_BYTES: Final = 256 * 1024
 """Bytes that are read at once, if no batch is larger."""
 BYTES_A_SECOND: Final = 32 << 20
 """Bytes that a broker copies in a second, of all partitions that move to it."""
+MOVES_AT_ONCE: Final = 8
+"""Partitions that are copied at once to one broker, which limits the memory of their parts."""
 PERIOD_MILLIS: Final = 1000
 FENCE_MILLIS: Final = 15_000
 """Time from the fence to the end of a move, after which the move is cancelled."""
@@ -162,15 +164,19 @@ class PartitionMoves:
             return
         self._next = now + PERIOD_MILLIS
         pending: set[MoveKey] = set()
+        incoming: list[MoveKey] = []
         for topic, layout in self._moving():
             self._remove_left(topic, layout)
             for move in layout.pending.values():
                 key = MoveKey(topic.store_name, move.number)
                 pending.add(key)
                 if move.target.group == self._peers.own:
-                    self._begin(key)
+                    incoming.append(key)
                 elif layout.places[move.partition].group == self._peers.own:
                     self._end_late(key, topic, layout, move, now)
+        for key in sorted(incoming, key=self._problems.__contains__):
+            if len(self._running) < MOVES_AT_ONCE:
+                self._begin(key)
         self._fenced = {key: since for key, since in self._fenced.items() if key in pending}
         self._problems = {key: text for key, text in self._problems.items() if key in pending}
 

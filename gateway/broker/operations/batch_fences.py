@@ -17,7 +17,7 @@ from mqgateway.engine.producers.fences import NOT_FENCED, fence_batch, fence_of
 from mqgateway.engine.store.results import PutResult, PutStatus
 from mqgateway.engine.store.whole_batches import Span
 from mqgateway.engine.tables.attributes import KAFKA_PARTITIONS
-from mqgateway.engine.tables.partition_layout import MoveState, parse_layout
+from mqgateway.engine.tables.partition_layout import MoveState, PartitionPlace, parse_layout
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -134,8 +134,7 @@ class BatchFences(BatchQueues):
         layout = None if text is None else parse_layout(text)
         if layout is None or not layout.epochs:
             return 0
-        partition = layout.partitions(self._broker.options.broker_name).get(queue_id, -1)
-        return layout.epoch_base(partition)
+        return layout.epochs.get(PartitionPlace(self._broker.options.broker_name, queue_id), 0)
 
 
 def _first_error(failed: Any) -> list[PutStatus]:
