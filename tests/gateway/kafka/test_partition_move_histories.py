@@ -2,7 +2,7 @@
 
 Each partition has an idempotent producer, which sends a batch again until it is answered. A transactional
 producer writes one value to every partition, and commits or aborts. Moves begin and are cancelled at random,
-and masters are killed and restarted.
+and masters are killed and restarted, or replaced by slaves.
 """
 
 from __future__ import annotations
@@ -39,38 +39,44 @@ from tests.support.gateway.kafka.requests import (
 )
 
 NAMES = ("a", "b", "c")
-NODES = {1: "a", 1001: "b", 2001: "c"}
-LEADERS = {name: node for node, name in NODES.items()}
+NODES_A_GROUP = 1000
 PARTITIONS = 3
 STEPS = 60
 SEEDS = (1, 2, 3, 4, 5, 6)
 COMMITTED = 1
+LOG_FILE = 1 << 18
+"""Bytes of a file of the log. A slave without a log copies the last file only, so that one has all."""
 PRODUCE = 12
 """Version of Produce whose transactional batches add their partitions."""
 
 
 class Client:
-    """Clients of a cluster in which brokers come and go. `up` has the groups whose master runs."""
+    """Clients of a cluster in which brokers come and go.
+
+    `up` has the groups whose master runs, `masters` what the master of each group is called.
+    """
 
     def __init__(self, cluster: KafkaCluster, topic: str) -> None:
         self.cluster = cluster
         self.topic = topic
         self.up = set(NAMES)
+        self.masters = {name: name for name in NAMES}
 
     def ask(self, at: str, request: Message, version: int | None = None) -> Any:
         """Return an answer, None if there is none."""
         if at not in self.up:
             return None
         try:
-            return self.cluster.client(at).ask(request, version)
+            return self.cluster.client(self.masters[at]).ask(request, version)
         except AssertionError as error:
             assert str(error).startswith("no answer")
             return None
 
     def leader(self, at: str, partition: int) -> str:
         """Return the leader of a partition as a broker shows it, empty for none."""
-        [found] = self.cluster.metadata(at, self.topic).topics
-        return NODES.get(found.partitions[partition].leader_id, "") if found.partitions else ""
+        [found] = self.cluster.metadata(self.masters[at], self.topic).topics
+        node = found.partitions[partition].leader_id if found.partitions else -1
+        return NAMES[node // NODES_A_GROUP] if node >= 0 else ""
 
     def produce(self, at: str, partition: int, value: bytes, **fields: Any) -> int:
         """Send a batch to the leader of a partition, as a broker shows it; return the code, -1 for no
@@ -90,7 +96,8 @@ class Client:
         offset, leader = 0, self.leader("a", partition)
         while True:
             found = fetched(
-                self.cluster.client(leader), fetch_request(self.topic, offset, partition=partition, **more)
+                self.cluster.client(self.masters[leader]),
+                fetch_request(self.topic, offset, partition=partition, **more),
             )
             assert found.error_code == 0
             batches = batches_in(found)
@@ -110,7 +117,10 @@ class Client:
 
     def reassign(self, at: str, partition: int, group: str | None) -> int:
         """Move a partition, or cancel its move; return the code, -1 for no answer."""
-        replicas = None if group is None else [LEADERS[group]]
+        replicas = None
+        if group is not None:
+            view = self.cluster.operations(self.masters[group]).replicas.nodes()
+            replicas = [each.node.id for each in view.nodes]
         wanted = ReassignableTopic(self.topic, [ReassignablePartition(partition, replicas)])
         answer = self.ask(at, AlterPartitionReassignmentsRequest(topics=[wanted]))
         return -1 if answer is None else int(answer.responses[0].partitions[0].error_code)
@@ -123,12 +133,22 @@ class Client:
     def kill(self, name: str) -> None:
         """Kill the master of a group."""
         self.up.discard(name)
-        self.cluster.kill(name)
+        self.cluster.kill(self.masters[name])
 
     def restart(self, name: str) -> None:
         """Start the master of a group again."""
-        self.cluster.restart(name)
+        self.cluster.restart(self.masters[name])
         self.up.add(name)
+
+    def fail_over(self, name: str) -> None:
+        """Replace the master of a group, which has no slave yet, by one that has copied it."""
+        slave = self.cluster.start_slave(name)
+        self.cluster.wait(20)
+        self.up.discard(name)
+        self.cluster.kill(name)
+        self.cluster.stop(slave)
+        self.masters[name] = slave
+        self.restart(name)
 
 
 class Idempotent:
@@ -214,7 +234,7 @@ class History:
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
-        self.cluster = KafkaCluster(NAMES)
+        self.cluster = KafkaCluster(NAMES, mapped_file_size_commit_log=LOG_FILE)
         topic = self.cluster.make_spread("b", partitions=PARTITIONS)
         self.client = Client(self.cluster, topic)
         self.producers = [Idempotent(self.client, number) for number in range(PARTITIONS)]
@@ -259,12 +279,17 @@ class History:
         self.count("cancelled" if group is None and not code else "moved" if not code else "not moved")
 
     def disturb(self) -> None:
-        """Kill a master, or start the one that was killed."""
+        """Kill a master, or start the one that was killed; or have a slave follow a master."""
         if len(self.client.up) < len(NAMES):
             [down] = set(NAMES) - self.client.up
             self.client.restart(down)
             return
-        self.client.kill(self.random.choice(NAMES))
+        name = self.random.choice(NAMES)
+        if self.client.masters[name] == name and self.random.random() < 0.3:
+            self.client.fail_over(name)
+            self.count("fail over")
+            return
+        self.client.kill(name)
         self.count("kill")
 
     def check(self) -> None:
@@ -299,7 +324,8 @@ def test_partitions_move_through_kills_without_loss(seed: int, monkeypatch: pyte
     history = History(seed)
     history.play(STEPS)
     counts = history.counts
-    assert counts["moved"] and counts["kill"] and counts["committed"] and counts["sent"], counts
+    kinds = {"moved", "kill", "fail over", "committed", "sent"}
+    assert kinds <= counts.keys(), counts
 
 
 class Crash:
