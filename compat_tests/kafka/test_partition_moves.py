@@ -27,14 +27,7 @@ LEFT = "three"
 
 def is_complete(commands: Commands, address: str, plan: Path) -> bool:
     """Return True once `--verify` reports that all partitions of a plan are moved."""
-    result = commands.run(
-        address,
-        "reassign-partitions",
-        "--reassignment-json-file",
-        str(plan),
-        "--verify",
-        "--preserve-throttles",
-    )
+    result = commands.run(address, "reassign-partitions", "--reassignment-json-file", str(plan), "--verify")
     assert result.exit == 0, result
     lines = [line for line in result.out.splitlines() if line.startswith("Reassignment of partition")]
     assert len(lines) == len(json.loads(plan.read_text())["partitions"]), result
