@@ -69,9 +69,9 @@ class _Places(NamedTuple):
 class PartitionLayout(NamedTuple):
     """The place of each partition. `text` is what the attribute has: `4*a/b;1*b` for groups a, b, a, b, b.
 
-    `first_places` are those before any move. `epochs` has what is added to a group's epochs
-    in each queue to which a partition moved, so that the partition's epochs ascend. `queue_numbers` has the number of queues that
-    each group has had.
+    `first_places` are those before any move. `epochs` has what is added to a group's epochs in each queue to
+    which a partition moved, so that the partition's epochs ascend. `queue_numbers` has the number of queues
+    that each group has had.
     """
 
     text: str

@@ -108,8 +108,14 @@ class SpreadTopics:
             put = self._peers.put_topic(permit, owner, config, is_new=is_new)
             asked = put.addCallback(lambda _: self._peers.ask(owner, COMPLETE, {TOPIC: name}))
             return asked.addCallback(self._refreshed, layout)
-        heard: Deferred[None] = maybeDeferred(self._operations.administration.put_topic, permit, config)
+        heard: Deferred[None] = maybeDeferred(self._put_own, permit, config)
         return heard.addCallback(lambda _: self._complete(name).addErrback(_needed))
+
+    def _put_own(self, permit: Permit, config: TopicConfig) -> Deferred[None]:
+        known = self._operations.topics.get(config.topic_name)
+        if known is not None:
+            self._peers.check_newest(known)
+        return self._operations.administration.put_topic(permit, config)
 
     def _refreshed(self, _: object, layout: PartitionLayout) -> Deferred[None]:
         others = [self._peers.refresh(group) for group in layout.groups if group != self._peers.own]
@@ -175,20 +181,9 @@ class SpreadTopics:
     def _lags(self, config: TopicConfig, layout: PartitionLayout) -> bool:
         """Return True if a change of a topic is not complete, as far as this broker knows."""
         is_deleted = KAFKA_DELETED in config.attributes
-        return is_deleted or self._longest(config, layout) != layout or bool(self._lagging(config, layout))
-
-    def _longest(self, config: TopicConfig, layout: PartitionLayout) -> PartitionLayout:
-        """Return the layout of a topic that has most partitions, of those that groups report.
-
-        A slave that becomes master may not have copied the last change.
-        """
-        for group in self._peers.holders(config.topic_name):
-            part = self._peers.topic_of(group, config.topic_name)
-            if part is not None and is_part(part, config):
-                other = parse_layout(part.attributes.get(KAFKA_PARTITIONS, ""))
-                if other is not None and other.extends(layout):
-                    layout = other
-        return layout
+        return (
+            is_deleted or self._peers.newest_layout(config) != layout or bool(self._lagging(config, layout))
+        )
 
     def _lagging(self, config: TopicConfig, layout: PartitionLayout) -> list[tuple[str, TopicConfig]]:
         """Return the other groups whose part of a topic is to be changed, with the part."""
@@ -228,9 +223,9 @@ class SpreadTopics:
                 text = f"Topic {name} is deleted once broker group {silent} has a leader."
                 return fail(OperationError(Reason.SERVICE_NOT_AVAILABLE, text))
             return self._peers.delete_topic(permit, name).addCallback(self._delete_own, permit, name)
-        longest = self._longest(config, layout)
-        if longest != layout:
-            extended = _with_layout(config, longest, self._peers.own)
+        newest = self._peers.newest_layout(config)
+        if newest is not None and newest != layout:
+            extended = _with_layout(config, newest, self._peers.own)
             heard = self._operations.administration.put_topic(permit, extended)
             return heard.addCallback(lambda _: self._make_equal(name))
         lagging = dict(self._lagging(config, layout))

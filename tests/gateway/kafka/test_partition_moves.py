@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from mqgateway.engine.producers.fences import NOT_FENCED, fence_of
 from mqgateway.engine.record_batches.batches import TRANSACTIONAL
-from mqgateway.gateway.kafka import partition_moves
+from mqgateway.engine.tables.attributes import KAFKA_PARTITIONS
+from mqgateway.gateway.broker.operations import Use
+from mqgateway.gateway.kafka import partition_moves, spread_topics
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.alter_partition_reassignments_request import (
     AlterPartitionReassignmentsRequest,
@@ -335,7 +338,7 @@ def test_fence_of_a_move_that_does_not_continue_is_lifted(cluster: KafkaCluster)
     cluster.kill("c")
     move(cluster, topic, [2001], at="b")
     operations = cluster.operations("b")
-    operations.batches.fence(operations.gate.internal(partition_moves.Use.SEND), topic, 0, 0)
+    operations.batches.fence(operations.gate.internal(Use.SEND), topic, 0, 0)
     cluster.wait(1)
     assert send(cluster, "b", topic, b"2").error_code == ErrorCode.NOT_LEADER_OR_FOLLOWER
     cluster.kill("b")
@@ -346,3 +349,31 @@ def test_fence_of_a_move_that_does_not_continue_is_lifted(cluster: KafkaCluster)
     assert ongoing(cluster, "b") == []
     assert send(cluster, "b", topic, b"2").base_offset == 2
     assert operations.batches.fence_at(topic, 0) in (0, NOT_FENCED)
+
+
+@pytest.mark.parametrize("at", ["b", "a"])
+def test_owner_that_lacks_the_last_change_adopts_it_before_it_makes_another(
+    cluster: KafkaCluster, monkeypatch: pytest.MonkeyPatch, at: str
+) -> None:
+    """As a slave that became master without it; the group of the partition that moves has it."""
+    monkeypatch.setattr(partition_moves, "PERIOD_MILLIS", 1_000_000)
+    monkeypatch.setattr(spread_topics, "PERIOD_MILLIS", 3000)
+    cluster.wait(4)
+    topic = cluster.make_spread("b", partitions=2)
+    target = cluster.operations("c")
+    begun = {f"+{KAFKA_PARTITIONS}": "2*b/c;0>c"}
+    part = replace(target.topics.known(topic), read_queue_nums=2, write_queue_nums=2, attributes=begun)
+    target.administration.put_topic(target.gate.internal(Use.ADMINISTER), part)
+    peers = cluster.operations("b").peers
+    assert peers is not None
+    for _ in range(20):
+        cluster.wait(0.1)
+        known = peers.topic_of("c", topic)
+        if known is not None and known.attributes[KAFKA_PARTITIONS] == "2*b/c;0>c":
+            break
+    refused = move(cluster, topic, [1], at=at)
+    assert refused.error_code == ErrorCode.REQUEST_TIMED_OUT
+    assert "is being taken over after a fail-over" in refused.error_message
+    cluster.wait(5)
+    assert ongoing(cluster) == [(topic, 0, (2001,), (1001,))]
+    assert move(cluster, topic, None, at=at).error_code == 0
