@@ -179,6 +179,8 @@ PAGES: Mapping[str, Page] = {
             "$ mqgateway migrate kafka": MACHINES,
             "$ kafka-configs.sh": JAVA,
             "$ kafka-topics.sh": JAVA,
+            "$ kafka-reassign-partitions.sh": JAVA,
+            '{"version": 1, "partitions"': JAVA,
             "kafka-client-metrics.sh": JAVA,
             "kafka-configs.sh": JAVA,
             "kafka-topics.sh": JAVA,

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 
 from mqgateway.engine.errors import MessageIllegal
 from mqgateway.engine.message import Message, StoredMessage, SysFlag, parse_properties
-from mqgateway.engine.record_batches.batches import HEADER_SIZE
+from mqgateway.engine.record_batches.batches import EPOCH_AT, HEADER_SIZE
 from mqgateway.engine.record_batches.mapping import BatchBuilder
 from mqgateway.engine.store.batch_consume_queue import BatchConsumeQueue
 from mqgateway.engine.store.batch_records import batch_place
@@ -22,7 +22,7 @@ from mqgateway.engine.store.client_elements import split_batch
 from mqgateway.engine.store.consume_queue import ConsumeQueues
 from mqgateway.engine.store.dispatch_request import inner_batch
 from mqgateway.engine.store.record import decode
-from mqgateway.engine.store.results import UNLIMITED, GetResult, GetStatus, PutResult, Record
+from mqgateway.engine.store.results import UNLIMITED, GetResult, GetStatus, PutResult, PutStatus, Record
 from mqgateway.engine.store.write_gate import WriteGate
 from mqgateway.engine.store.writer import Writer
 
@@ -82,6 +82,18 @@ class WholeBatches:
         if self._store.gate is not None:
             return self._store.gate.refused()
         return self._writer.put_record_batch(message, data, count, leader_epoch, self._store.refusal)
+
+    def put_copy(self, message: Message, data: bytes | memoryview, offset: int, count: int) -> PutResult:
+        """Append a batch of another queue as it is, at its own offset; one before the end of this queue is
+        refused. `count` is the number of offsets that it has. See `put`."""
+        if self._store.gate is not None:
+            return self._store.gate.refused()
+        queue = self._queues.get(message.topic, message.queue_id)
+        if queue is not None and offset < queue.next_offset:
+            remark = f"the queue has offset {offset}, its end is {queue.next_offset}"
+            return PutResult(PutStatus.SERVICE_NOT_AVAILABLE, remark=remark)
+        [epoch] = _INT.unpack_from(data, EPOCH_AT)
+        return self._writer.put_record_batch(message, data, count, epoch, self._store.refusal, offset)
 
     def put_messages(self, messages: Sequence[Message]) -> PutResult:
         """Append messages of one queue together, in their order; all or none are stored."""

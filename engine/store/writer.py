@@ -182,9 +182,15 @@ class Writer:
         return result
 
     def put_record_batch(
-        self, message: Message, data: bytes | memoryview, count: int, leader_epoch: int, refusal: str
+        self,
+        message: Message,
+        data: bytes | memoryview,
+        count: int,
+        leader_epoch: int,
+        refusal: str,
+        copied_from: int = -1,
     ) -> PutResult:
-        """See `WholeBatches.put`."""
+        """See `WholeBatches.put`, and with the offset `copied_from` `WholeBatches.put_copy`."""
         try:
             if not 0 < count <= BATCH_COUNT_MAX:
                 raise MessageIllegal(f"the batch has {count} records, at most {BATCH_COUNT_MAX} are allowed")
@@ -193,7 +199,7 @@ class Writer:
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, str(error))
         if not isinstance(queue, BatchConsumeQueue):
             return self._refuse(PutStatus.MESSAGE_ILLEGAL, "only a queue of batches can hold a batch as one")
-        base_offset = queue.next_offset
+        base_offset = queue.next_offset = max(queue.next_offset, copied_from)
         message.sys_flag = SysFlag.INNER_BATCH
         message.properties = {
             PROPERTY_INNER_NUM: str(count),

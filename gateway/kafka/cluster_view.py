@@ -154,16 +154,16 @@ class ClusterView:
     def _own(self, call: KafkaCall) -> ClusterNode:
         return ClusterNode(self.node.id, *self.node.address(call), self.node.rack)
 
-    def problem(self, epoch: int) -> ErrorCode:
+    def problem(self, epoch: int, base: int = 0) -> ErrorCode:
         """Return why this broker does not answer for a partition; `epoch` is the leader's as a client knows
-        it, -1 if it does not."""
+        it, -1 if it does not. `base` is that of a partition that moved (`Topic.epoch_base`)."""
         if not self._replicas.leads:
             return ErrorCode.NOT_LEADER_OR_FOLLOWER
-        return _epoch_problem(epoch, self._replicas.epoch)
+        return _epoch_problem(epoch, self._replicas.epoch + base)
 
-    def follower_problem(self, epoch: int) -> ErrorCode:
+    def follower_problem(self, epoch: int, base: int = 0) -> ErrorCode:
         """Return why this follower does not answer for a partition. See `problem`."""
-        return _epoch_problem(epoch, self._replicas.nodes().epoch)
+        return _epoch_problem(epoch, self._replicas.nodes().epoch + base)
 
     def serves_rack(self, rack: str) -> bool:
         """Return True if this broker is a follower that serves the consumers in a rack.
@@ -219,7 +219,9 @@ class ReplicasByGroup:
         """Yield the replicas of partitions of a topic. One that its group has not made yet has no leader."""
         for number in numbers:
             place = topic.place(number)
-            replicas = self.of(place.group)
+            replicas, base = self.of(place.group), topic.epoch_base(number)
+            if base:
+                replicas = replicas._replace(epoch=replicas.epoch + base)
             yield replicas if self._topics.has_queue(topic, place) else replicas._replace(leader=NO_LEADER)
 
 

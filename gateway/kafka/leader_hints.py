@@ -72,11 +72,13 @@ def _add_leaders(
         refused = [each for each in partitions if each.error_code in HINTED]
         topic = topics.named(name, topic_id) if refused else None
         for partition in refused:
-            group = "" if topic is None else topic.place(number_of(partition)).group
+            number = number_of(partition)
+            group = "" if topic is None else topic.place(number).group
+            base = 0 if topic is None else topic.epoch_base(number)
             if group not in by_group:
                 by_group[group] = cluster.leader(call, group), cluster.replicas(group).epoch
             leader, epoch = by_group[group]
             if leader is not None:
                 leaders.add(leader)
-                partition.current_leader = leader_of(leader.id, epoch)
+                partition.current_leader = leader_of(leader.id, epoch + base)
     return sorted(leaders)

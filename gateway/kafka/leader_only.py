@@ -23,6 +23,12 @@ from mqgateway.gateway.kafka.codec.messages import (
     incremental_alter_configs_response as incremental,
 )
 from mqgateway.gateway.kafka.codec.messages.alter_configs_request import AlterConfigsRequest
+from mqgateway.gateway.kafka.codec.messages.alter_partition_reassignments_request import (
+    AlterPartitionReassignmentsRequest,
+)
+from mqgateway.gateway.kafka.codec.messages.alter_partition_reassignments_response import (
+    AlterPartitionReassignmentsResponse,
+)
 from mqgateway.gateway.kafka.codec.messages.create_delegation_token_request import (
     CreateDelegationTokenRequest,
 )
@@ -134,5 +140,8 @@ _REFUSALS: Final[Mapping[int, Callable[[Any], Message]]] = {
     IncrementalAlterConfigsRequest.KEY: _refuse_changes,
     CreateDelegationTokenRequest.KEY: _refuse_token,
     RenewDelegationTokenRequest.KEY: lambda _: RenewDelegationTokenResponse(CODE),
+    AlterPartitionReassignmentsRequest.KEY: lambda _: AlterPartitionReassignmentsResponse(
+        error_code=CODE, error_message=TEXT
+    ),
     ExpireDelegationTokenRequest.KEY: lambda _: ExpireDelegationTokenResponse(CODE),
 }

@@ -22,6 +22,7 @@ from mqgateway.gateway.kafka.api.metadata import Metadata
 from mqgateway.gateway.kafka.api.offsets import OffsetRequests
 from mqgateway.gateway.kafka.api.produce import Produce
 from mqgateway.gateway.kafka.api.producer_ids import ProducerIds
+from mqgateway.gateway.kafka.api.reassignments import ReassignmentRequests
 from mqgateway.gateway.kafka.api.replicas import ReplicaRequests
 from mqgateway.gateway.kafka.api.sasl import SaslRequests
 from mqgateway.gateway.kafka.api.share_acknowledge import ShareAcknowledge
@@ -44,6 +45,7 @@ from mqgateway.gateway.kafka.coordinator_view import KafkaView
 from mqgateway.gateway.kafka.creation import Creation
 from mqgateway.gateway.kafka.leader_only import led
 from mqgateway.gateway.kafka.node import Node
+from mqgateway.gateway.kafka.partition_moves import PartitionMoves
 from mqgateway.gateway.kafka.peer_transactions import verification
 from mqgateway.gateway.kafka.quotas.enforcement import QuotaEnforcement
 from mqgateway.gateway.kafka.share_coordination import ShareCoordination
@@ -65,8 +67,11 @@ class KafkaService:
         self.topics = topics = Topics(operations)
         everywhere = topics.everywhere
         self._spread = None if operations.peers is None else SpreadTopics(operations, operations.peers)
-        if self._spread is not None:
+        self._moves: PartitionMoves | None = None
+        if operations.peers is not None and self._spread is not None:
             self._spread.serve()
+            self._moves = PartitionMoves(operations, operations.peers, self._spread, everywhere)
+            self._moves.serve()
         creation, cluster = Creation(operations, everywhere, self._spread), ClusterView(operations, node)
         clock = operations.clock
         self.quotas = quotas = QuotaEnforcement(operations.client_quotas, lambda: elapsed_millis(clock))
@@ -98,6 +103,7 @@ class KafkaService:
             **ClientQuotaRequests(operations, quotas.refresh).handlers(),
             **ClusterRequests(operations, cluster).handlers(),
             **ReplicaRequests(operations, everywhere).handlers(),
+            **ReassignmentRequests(operations, everywhere, cluster, creation).handlers(),
             **ConfigResources(operations, everywhere, node).handlers(),
             **Configs(operations, everywhere, node).handlers(),
             **DeleteRecords(operations, topics).handlers(),
@@ -132,6 +138,8 @@ class KafkaService:
         self._telemetry.tick()
         if self._spread is not None:
             self._spread.tick()
+        if self._moves is not None:
+            self._moves.tick()
         self._coordinator_topics.tick()
         self.quotas.refresh()
         self._coordination.tick()

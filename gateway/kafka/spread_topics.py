@@ -9,11 +9,19 @@ the other groups, and in its own one last.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from twisted.internet.defer import Deferred, DeferredLock, fail, gatherResults, maybeDeferred, succeed
+from twisted.internet.defer import (
+    Deferred,
+    DeferredList,
+    DeferredLock,
+    fail,
+    gatherResults,
+    maybeDeferred,
+    succeed,
+)
 from twisted.python.failure import Failure
 
 from mqgateway.engine import json_members
@@ -41,6 +49,11 @@ TOPIC: Final = "topic"
 PERIOD_MILLIS: Final = 1000
 
 
+class LeftBehind(OperationError):
+    """Groups without partitions of a topic do not know its last change yet: partitions left them, or moves to
+    them are cancelled. They are notified later, and the change needs none of them."""
+
+
 class SpreadTopics:
     """Changes of topics of several groups, made or requested by this broker."""
 
@@ -66,7 +79,7 @@ class SpreadTopics:
         return self._changed(permit, layout.home, config, layout, is_new=True)
 
     def extend(self, permit: Permit, topic: Topic, layout: PartitionLayout) -> Deferred[None]:
-        """Add the partitions of a topic that a layout has."""
+        """Add the partitions of a topic that a layout has, or the moves of partitions."""
         owner = topic.group or self._peers.own
         return self._changed(permit, owner, _with_layout(topic.config, layout, owner), layout)
 
@@ -95,15 +108,22 @@ class SpreadTopics:
             put = self._peers.put_topic(permit, owner, config, is_new=is_new)
             asked = put.addCallback(lambda _: self._peers.ask(owner, COMPLETE, {TOPIC: name}))
             return asked.addCallback(self._refreshed, layout)
-        heard: Deferred[None] = maybeDeferred(self._operations.administration.put_topic, permit, config)
-        return heard.addCallback(lambda _: self._complete(name))
+        heard: Deferred[None] = maybeDeferred(self._put_own, permit, config)
+        return heard.addCallback(lambda _: self._complete(name).addErrback(_needed))
+
+    def _put_own(self, permit: Permit, config: TopicConfig) -> Deferred[None]:
+        known = self._operations.topics.get(config.topic_name)
+        if known is not None:
+            self._peers.check_newest(known)
+        return self._operations.administration.put_topic(permit, config)
 
     def _refreshed(self, _: object, layout: PartitionLayout) -> Deferred[None]:
         others = [self._peers.refresh(group) for group in layout.groups if group != self._peers.own]
         return gatherResults(others).addCallback(lambda _: None)
 
     def _received(self, fields: Mapping[str, Any]) -> Deferred[Mapping[str, Any]]:
-        return self._complete(json_members.read(fields, TOPIC, "")).addCallback(lambda _: {})
+        completed = self._complete(json_members.read(fields, TOPIC, "")).addErrback(_needed)
+        return completed.addCallback(lambda _: {})
 
     # The own group's topics
 
@@ -161,26 +181,15 @@ class SpreadTopics:
     def _lags(self, config: TopicConfig, layout: PartitionLayout) -> bool:
         """Return True if a change of a topic is not complete, as far as this broker knows."""
         is_deleted = KAFKA_DELETED in config.attributes
-        return is_deleted or self._longest(config, layout) != layout or bool(self._lagging(config, layout))
-
-    def _longest(self, config: TopicConfig, layout: PartitionLayout) -> PartitionLayout:
-        """Return the layout of a topic that has most partitions, of those that groups report.
-
-        A slave that becomes master may not have copied the last change.
-        """
-        for group in self._peers.holders(config.topic_name):
-            part = self._peers.topic_of(group, config.topic_name)
-            if part is not None and is_part(part, config):
-                other = parse_layout(part.attributes.get(KAFKA_PARTITIONS, ""))
-                if other is not None and other.extends(layout):
-                    layout = other
-        return layout
+        return (
+            is_deleted or self._peers.newest_layout(config) != layout or bool(self._lagging(config, layout))
+        )
 
     def _lagging(self, config: TopicConfig, layout: PartitionLayout) -> list[tuple[str, TopicConfig]]:
         """Return the other groups whose part of a topic is to be changed, with the part."""
         lagging = []
-        for group in layout.groups:
-            if group != self._peers.own:
+        for group in layout.queue_numbers:  # one that partitions left removes its queues
+            if group in self._peers.others:
                 known = self._peers.topic_of(group, config.topic_name)
                 queues = layout.queues(group)
                 part = replace(config, read_queue_nums=queues, write_queue_nums=queues)
@@ -214,18 +223,38 @@ class SpreadTopics:
                 text = f"Topic {name} is deleted once broker group {silent} has a leader."
                 return fail(OperationError(Reason.SERVICE_NOT_AVAILABLE, text))
             return self._peers.delete_topic(permit, name).addCallback(self._delete_own, permit, name)
-        longest = self._longest(config, layout)
-        if longest != layout:
-            extended = _with_layout(config, longest, self._peers.own)
+        newest = self._peers.newest_layout(config)
+        if newest is not None and newest != layout:
+            extended = _with_layout(config, newest, self._peers.own)
             heard = self._operations.administration.put_topic(permit, extended)
             return heard.addCallback(lambda _: self._make_equal(name))
-        put = [self._peers.put_part(permit, group, part) for group, part in self._lagging(config, layout)]
-        return together(put)
+        lagging = dict(self._lagging(config, layout))
+        put = {group: self._peers.put_part(permit, group, part) for group, part in lagging.items()}
+        left = [put.pop(group) for group in lagging if group not in layout.groups]
+        outcomes = DeferredList([together([*put.values()]), together(left)], consumeErrors=True)
+        return outcomes.addCallback(_parts_made)
 
     def _delete_own(self, _: None, permit: Permit, name: str) -> Deferred[None]:
         administration = self._operations.administration
         administration.delete_topic(permit, name)
         return administration.withdraw_topic(permit, name)
+
+
+def _parts_made(outcomes: Sequence[tuple[bool, Any]]) -> None:
+    """Raise the first error of the groups that have partitions; `LeftBehind` if only others have any."""
+    (are_made, failed), (are_left_made, others_failed) = outcomes
+    if not are_made:
+        failed.raiseException()
+    if not are_left_made:
+        if not isinstance(others_failed.value, OperationError):
+            others_failed.raiseException()
+        raise LeftBehind(Reason.SERVICE_NOT_AVAILABLE, others_failed.getErrorMessage())
+
+
+def _needed(failure: Failure) -> None:
+    """Leave a group that partitions left for later, and fail for any other reason."""
+    if not isinstance(failure.value, LeftBehind):
+        failure.raiseException()
 
 
 def _with_layout(config: TopicConfig, layout: PartitionLayout, group: str) -> TopicConfig:

@@ -124,7 +124,7 @@ class HangingTransactions:
             if now - one.stored < LATE_MILLIS or (name := kafka_name(store_topic)) is None:
                 continue
             topic = self._topics.find(name)
-            partition = -1 if topic is None else topic.partition_of(queue_id)
+            partition = -1 if topic is None else topic.partition_at(queue_id)
             if partition >= 0:
                 found.append((TopicPartition(name, partition), producer_id, one))
         return found

@@ -106,10 +106,10 @@ class Topic(NamedTuple):
 
     def offset_key(self, partition: int) -> int:
         """Return the number by which this broker's table of offsets has a partition: its queue if this
-        broker's group has it."""
+        broker's group had it first. A move changes no number, so that no committed offset moves with it."""
         if self.layout is None:
             return ELSEWHERE + partition if self.is_apart else partition
-        place = self.layout.places[partition] if 0 <= partition < self.partitions else None
+        place = self.layout.first_places[partition] if 0 <= partition < self.partitions else None
         is_here = place is not None and place.group == self.own
         return place.queue_id if place is not None and is_here else ELSEWHERE + partition
 
@@ -120,8 +120,15 @@ class Topic(NamedTuple):
             return number if 0 <= number < ELSEWHERE else -1
         if key >= ELSEWHERE:
             return key - ELSEWHERE
-        partitions = self.layout.partitions(self.own)
-        return partitions[key] if key < len(partitions) else -1
+        return self.layout.first_partitions(self.own).get(key, -1)
+
+    def partition_at(self, queue_id: int) -> int:
+        """Return the partition that a queue of this broker's group is, -1 for none."""
+        return queue_id if self.layout is None else self.layout.partitions(self.own).get(queue_id, -1)
+
+    def epoch_base(self, partition: int) -> int:
+        """Return what is added to the epochs of the group that leads a partition; see `PartitionLayout`."""
+        return 0 if self.layout is None else self.layout.epoch_base(partition)
 
     @property
     def is_whole(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mqgateway.engine.steps import in_parts
 from mqgateway.engine.tables.attributes import KAFKA_PARTITIONS
-from mqgateway.engine.tables.partition_layout import parse_layout
+from mqgateway.engine.tables.partition_layout import PartitionLayout, parse_layout
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.operations import Operations
@@ -74,10 +74,14 @@ class KafkaReading:
         """Yield a value of each partition, which is read by RocketMQ's names of topics."""
         for topics in self.topics():
             for name, config in topics:
-                spread, queues = self._spread(config), range(_count(config))
+                layout, count = self._layout(config), _count(config)
+                queues = {index: index for index in range(count)}
+                if layout is not None:
+                    queues = layout.partitions(self._broker.options.broker_name)
                 yield [
                     ((name, str(number)), value(config.topic_name, index))
-                    for index, number in zip(queues, queues if spread is None else spread, strict=False)
+                    for index, number in queues.items()
+                    if index < count
                 ]
 
     def end(self, topic: str, queue_id: int) -> int:
@@ -107,20 +111,25 @@ class KafkaReading:
         name, group_name = self._topic_name(topic), self._group_name(group)
         if name is None or group_name is None:
             return
-        ends, config = self._broker.store.max_offsets(topic), self._broker.tables.topics.get(topic)
-        spread = None if config is None else self._spread(config)
-        for index, committed in self._broker.tables.offsets.queues_of(group, topic).items():
-            if spread is None or index < len(spread):
-                number = index if spread is None else spread[index]
-                yield group_name, name, number, committed, max(0, ends.get(index, 0) - committed)
+        ends, layout = (
+            self._broker.store.max_offsets(topic),
+            self._layout(self._broker.tables.topics.get(topic)),
+        )
+        own = self._broker.options.broker_name
+        first = None if layout is None else layout.first_partitions(own)
+        for key, committed in self._broker.tables.offsets.queues_of(group, topic).items():
+            number = queue_id = key
+            if layout is not None and first is not None:
+                if key not in first or layout.places[first[key]].group != own:
+                    continue  # another group has its end
+                number, queue_id = first[key], layout.places[first[key]].queue_id
+            yield group_name, name, number, committed, max(0, ends.get(queue_id, 0) - committed)
 
-    def _spread(self, config: TopicConfig) -> Sequence[int] | None:
-        """Return the partition of each queue of a topic that several broker groups have, None for another
-        topic: a partition is the queue of its number."""
-        if self._broker.peers is None:
+    def _layout(self, config: TopicConfig | None) -> PartitionLayout | None:
+        """Return the layout of a topic that several broker groups have, None for another topic."""
+        if config is None or self._broker.peers is None:
             return None
-        layout = parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
-        return None if layout is None else layout.partitions(self._broker.options.broker_name)
+        return parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
 
     def members(self) -> Iterator[list[Sample]]:
         """Yield the groups with committed offsets and their numbers of members, of either protocol."""

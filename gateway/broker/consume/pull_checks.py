@@ -31,6 +31,7 @@ from mqgateway.gateway.broker.consume.pull_request import (
     PullRequest,
 )
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason, filter_not_allowed
+from mqgateway.gateway.broker.moved_partitions import check_not_moved
 from mqgateway.gateway.codec.bodies.heartbeat import SubscriptionData
 
 if TYPE_CHECKING:
@@ -76,6 +77,8 @@ def checked_queue(broker: Broker, request: PullRequest, connection: ClientConnec
         raise OperationError(
             Reason.TOPIC_NOT_EXIST, f"topic[{request.topic}] not exist, apply first please! {FAQ}"
         )
+    if topic.attributes:
+        check_not_moved(topic)
     if not topic.perm & PERM_READ:
         raise PullForbidden(
             ForbiddenType.TOPIC_FORBIDDEN, f"the topic[{request.topic}] pulling message is forbidden"

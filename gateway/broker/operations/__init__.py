@@ -82,6 +82,7 @@ if TYPE_CHECKING:
     from mqgateway.gateway.broker.lite.subscriptions import LiteTopicChange, SubscriptionChange
     from mqgateway.gateway.broker.new_message import ANY_QUEUE, NewMessage
     from mqgateway.gateway.broker.operations.administration import BrokerAdministration, BrokerFigures
+    from mqgateway.gateway.broker.operations.batch_copies import NotCopied, copy_problem
     from mqgateway.gateway.broker.operations.batch_producers import (
         NotInTransaction,
         OldCoordinator,
@@ -161,6 +162,7 @@ else:
             "gateway.broker.lite.subscriptions": ("LiteTopicChange", "SubscriptionChange"),
             "gateway.broker.new_message": ("ANY_QUEUE", "NewMessage"),
             "gateway.broker.operations.administration": ("BrokerFigures",),
+            "gateway.broker.operations.batch_copies": ("NotCopied", "copy_problem"),
             "gateway.broker.operations.batch_producers": (
                 "NotInTransaction",
                 "OldCoordinator",
@@ -233,6 +235,7 @@ __all__ = [
     "NewMessage",
     "NotAdmitted",
     "NotAnswered",
+    "NotCopied",
     "NotEnoughReplicas",
     "NotInTransaction",
     "NotificationOutcome",
@@ -278,6 +281,7 @@ __all__ = [
     "TransactionEnd",
     "Use",
     "Watch",
+    "copy_problem",
 ]
 
 

@@ -21,7 +21,8 @@ from mqgateway.engine.record_batches.ordinary import OrdinaryBatch
 from mqgateway.engine.store.results import PutResult
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, MESSAGE_FORMAT
 from mqgateway.gateway.broker.errors import OperationError, Reason
-from mqgateway.gateway.broker.operations.batch_queues import PUT_OK, BatchQueues, failure
+from mqgateway.gateway.broker.operations.batch_copies import BatchCopies
+from mqgateway.gateway.broker.operations.batch_queues import PUT_OK, failure
 from mqgateway.gateway.broker.operations.gate import Permit
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.runtime.outcomes import as_deferred
@@ -45,7 +46,7 @@ class NotInTransaction(OperationError):
     nothing was stored."""
 
 
-class BatchProducers(BatchQueues):
+class BatchProducers(BatchCopies):
     """Producers of Kafka in the queues of one broker."""
 
     def producers(self, permit: Permit, topic: str) -> Mapping[int, list[ProducerFigures]]:
@@ -115,13 +116,15 @@ class BatchProducers(BatchQueues):
         if config.attributes.get(MESSAGE_FORMAT) != KAFKA_FORMAT:
             raise NotInTransaction(Reason.ILLEGAL_OPERATION, f"topic {topic} has no transactions of Kafka")
         broker, own = self._broker, self._own_queue(topic, queue_id)
+        self._check_not_fenced(config, own)
         refusal = broker.store.transactions.check_marker(topic, own, marker, has_new_epoch=has_new_epoch)
         if refusal is not None:
             raise _marker_refused(refusal, topic, queue_id, marker)
         logs = self._logs_needed(config)
         host = broker.store_host
         message = Message(topic, own, b"", {}, permit.now, host, host)
-        result = broker.store.batches.put(message, control_batch(marker, permit.now), 1, broker.leader_epoch)
+        epoch = broker.leader_epoch + self._epoch_base(config, own)
+        result = broker.store.batches.put(message, control_batch(marker, permit.now), 1, epoch)
         if result.status is not PUT_OK:
             raise failure(result.status, result.remark)
         return self._safe(result, logs, result.queue_offset)

@@ -178,6 +178,7 @@ class BatchOperations(BatchProducers):
         if topic in SEND_FORBIDDEN_TOPICS and not permit.is_internal:
             raise OperationError(Reason.NO_PERMISSION, f"sending to topic {topic} is forbidden")
         queue_id = self._own_queue(topic, queue_id)
+        self._check_not_fenced(config, queue_id)
         logs = self._logs_needed(config) if is_all else 0
         known = self._known(topic, queue_id, batch)
         result = self._put(permit, config, queue_id, batch) if known is None else known
@@ -204,7 +205,8 @@ class BatchOperations(BatchProducers):
         if config.attributes.get(MESSAGE_FORMAT) == KAFKA_FORMAT:
             born = permit.now if batch.max_timestamp < 0 else batch.max_timestamp
             message = Message(topic, queue_id, b"", {}, born, host, store_host)
-            return broker.store.batches.put(message, batch.data, batch.count, broker.leader_epoch)
+            epoch = broker.leader_epoch + self._epoch_base(config, queue_id)
+            return broker.store.batches.put(message, batch.data, batch.count, epoch)
         if isinstance(batch, Batch) and batch.is_transactional:
             raise NotInTransaction(
                 Reason.ILLEGAL_OPERATION,

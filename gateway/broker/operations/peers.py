@@ -19,7 +19,7 @@ from mqgateway.engine.ha.group_nodes import NodesView
 from mqgateway.engine.ha.peer_groups import has_part, is_part
 from mqgateway.engine.producers.markers import Marker
 from mqgateway.engine.tables.attributes import KAFKA_PARTITIONS
-from mqgateway.engine.tables.partition_layout import parse_layout
+from mqgateway.engine.tables.partition_layout import PartitionLayout, parse_layout
 from mqgateway.engine.tables.peer_topics import PeerTopic
 from mqgateway.engine.tables.topics import TopicConfig
 from mqgateway.gateway.broker.admin import topics
@@ -107,6 +107,29 @@ class PeerOperations:
     def holders(self, topic: str) -> Sequence[str]:
         """Return the other groups that have a topic of a name."""
         return self._groups.holders(topic)
+
+    def newest_layout(self, config: TopicConfig) -> PartitionLayout | None:
+        """Return the layout of a topic with the longest history, of this group's and those that others
+        report; None for a topic without one.
+
+        A slave that becomes master may not have copied the last change.
+        """
+        newest = parse_layout(config.attributes.get(KAFKA_PARTITIONS, ""))
+        for group in self.holders(config.topic_name):
+            part = self.topic_of(group, config.topic_name)
+            if newest is not None and part is not None and is_part(part, config):
+                other = parse_layout(part.attributes.get(KAFKA_PARTITIONS, ""))
+                if other is not None and other.extends(newest):
+                    newest = other
+        return newest
+
+    def check_newest(self, known: TopicConfig) -> None:
+        """Check that this group has the newest layout of a topic, so that no change is lost by another one.
+        Raises `OperationError`."""
+        newest = self.newest_layout(known)
+        if newest != parse_layout(known.attributes.get(KAFKA_PARTITIONS, "")):
+            text = f"Topic {known.topic_name} is being taken over after a fail-over of its group: try again."
+            raise OperationError(Reason.SERVICE_NOT_AVAILABLE, text)
 
     def refresh(self, group: str) -> Deferred[None]:
         """Request the nodes and topics of a group now; never fails."""
@@ -210,6 +233,7 @@ class PeerOperations:
         elif known is None:
             return {GONE: True}
         else:
+            self.check_newest(known)
             check_layout(known, config)
             config = _change_of(known, config)
         return topics.update_topic(self._broker, config).addCallback(lambda _: {})

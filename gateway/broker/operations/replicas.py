@@ -82,16 +82,23 @@ class ReplicaOperations:
         """Return the nodes of the group, as the master sees them; none before one is published."""
         return NO_VIEW if self._broker.nodes is None else self._broker.nodes.view()
 
-    def epoch_end(self, topic: str, queue_id: int, wanted: int) -> EpochOffset:
+    def epoch_end(self, topic: str, queue_id: int, wanted: int, base: int = 0) -> EpochOffset:
         """Return the newest epoch up to `wanted` with the end of its messages in a queue of this master.
 
-        Epoch 0 ends with the queue: messages have it that were stored before the log had epochs, or before
-        batches had them. So do all epochs of a DLedger group, as nothing that was read is truncated there.
+        `base` is added to the epochs of this group for a partition that moved to it. An epoch below it is
+        one of the group before, whose messages were all copied: it ends with the queue. Epoch 0 ends with the
+        queue: messages have it that were stored before the log had epochs, or before batches had them. So do
+        all epochs of a DLedger group, as nothing that was read is truncated there.
         """
         broker, current = self._broker, self._broker.leader_epoch
-        if wanted > current or wanted < 0:
+        if wanted > current + base or wanted < 0:
             return NO_EPOCH_OFFSET
         end = broker.store.max_offset(topic, queue_id)
+        if wanted < base:
+            return EpochOffset(wanted, end)
+        if base:
+            own = self.epoch_end(topic, queue_id, wanted - base)
+            return own._replace(epoch=own.epoch + base)
         if wanted in (0, current) or broker.term is not None or broker.epochs is None:
             return EpochOffset(wanted, end)
         found = end_of_epoch(broker.epochs.entries, wanted)

@@ -11,6 +11,7 @@ from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.consume.long_polling import Wanted
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.moved_partitions import check_not_moved
 
 
 def checked_topic(broker: Broker, connection: ClientConnection, topic: str, queue_id: int) -> TopicConfig:
@@ -19,6 +20,8 @@ def checked_topic(broker: Broker, connection: ClientConnection, topic: str, queu
     Raises `OperationError`.
     """
     config = known_topic(broker, topic)
+    if config.attributes:
+        check_not_moved(config)
     if not config.perm & PERM_READ:
         raise OperationError(Reason.NO_PERMISSION, f"the topic[{topic}] peeking message is forbidden")
     if queue_id >= config.read_queue_nums:

@@ -11,6 +11,7 @@ from mqgateway.engine.tables.topics import PERM_READ, PERM_WRITE, UNIT_FLAG, UNI
 from mqgateway.gateway.broker.broker import Broker
 from mqgateway.gateway.broker.connection import ClientConnection
 from mqgateway.gateway.broker.errors import FAQ, OperationError, Reason
+from mqgateway.gateway.broker.moved_partitions import check_not_moved
 from mqgateway.gateway.broker.new_message import NewMessage
 
 
@@ -43,6 +44,8 @@ def checked_topic(
         raise OperationError(Reason.NO_PERMISSION, f"Sending message to topic[{topic}] is forbidden.")
     if topic_config is None:
         topic_config = _new_topic(broker, message)
+    if topic_config.attributes:
+        check_not_moved(topic_config)
     queue_id = message.queue_id
     if queue_id >= topic_config.write_queue_nums and queue_id >= topic_config.read_queue_nums:
         raise OperationError(

@@ -165,7 +165,8 @@ class Fetch:
         number, epoch = partition.partition, partition.current_leader_epoch
         code = topic.problem(number)
         if not code:
-            code = self._cluster.follower_problem(epoch) if follows else self._cluster.problem(epoch)
+            check = self._cluster.follower_problem if follows else self._cluster.problem
+            code = check(epoch, topic.epoch_base(number))
         if code:
             return _refused(number, code)
         if follows or partition.last_fetched_epoch < 0:  # a follower does not know all ends of epochs yet
@@ -200,7 +201,9 @@ class Fetch:
     def _divergence(self, topic: Topic, partition: FetchPartition) -> PartitionData | None:
         """Return the answer to a client whose last record is not in this log, None if it may be."""
         number, fetched = partition.partition, partition.last_fetched_epoch
-        epoch, end = self._replicas.epoch_end(topic.store_name, topic.queue(number), fetched)
+        epoch, end = self._replicas.epoch_end(
+            topic.store_name, topic.queue(number), fetched, topic.epoch_base(number)
+        )
         if end < 0:
             return _refused(number, ErrorCode.OFFSET_OUT_OF_RANGE)
         if epoch == fetched and end >= partition.fetch_offset:

@@ -179,7 +179,8 @@ class ListOffsets:
             self._batches.ends(permit, topic.store_name, queue)
         except OperationError as error:
             return EpochEndOffset(error_code(error, ErrorCode.TOPIC_AUTHORIZATION_FAILED), number)
-        found = self._replicas.epoch_end(topic.store_name, queue, partition.leader_epoch)
+        base = topic.epoch_base(number)
+        found = self._replicas.epoch_end(topic.store_name, queue, partition.leader_epoch, base)
         return EpochEndOffset(ErrorCode.NONE, number, *found)
 
     def _problem(
@@ -205,20 +206,21 @@ class ListOffsets:
         knows it."""
         if isinstance(place, ErrorCode):
             return place
-        return place[0].problem(number) or self._cluster.problem(epoch)
+        topic = place[0]
+        return topic.problem(number) or self._cluster.problem(epoch, topic.epoch_base(number))
 
     def _fill_epoch(
         self, topic: Topic, response: ListOffsetsPartitionResponse, *, is_latest: bool = False
     ) -> None:
         """Fill in the epoch of the offset in a response; the end of a partition has the current one."""
         if response.offset >= 0:
-            response.leader_epoch = (
+            number = response.partition_index
+            epoch = (
                 self._replicas.epoch
                 if is_latest
-                else self._replicas.epoch_at(
-                    topic.store_name, topic.queue(response.partition_index), response.offset
-                )
+                else self._replicas.epoch_at(topic.store_name, topic.queue(number), response.offset)
             )
+            response.leader_epoch = NO_EPOCH if epoch == NO_EPOCH else epoch + topic.epoch_base(number)
 
 
 def _answer(

@@ -1,4 +1,4 @@
-"""ElectLeaders and ListPartitionReassignments. The master leads all partitions, and no replica moves.
+"""ElectLeaders. The master of a group leads all partitions that the group has.
 
 Standard: `ReplicationControlManager`.
 """
@@ -20,12 +20,6 @@ from mqgateway.gateway.kafka.codec.messages.elect_leaders_response import (
     PartitionResult,
     ReplicaElectionResult,
 )
-from mqgateway.gateway.kafka.codec.messages.list_partition_reassignments_request import (
-    ListPartitionReassignmentsRequest,
-)
-from mqgateway.gateway.kafka.codec.messages.list_partition_reassignments_response import (
-    ListPartitionReassignmentsResponse,
-)
 from mqgateway.gateway.kafka.rights import cluster_refusal
 from mqgateway.gateway.kafka.topics import Topics
 
@@ -35,7 +29,7 @@ NOT_NEEDED: Final = "Leader election not needed for topic partition."
 
 
 class ReplicaRequests:
-    """Requests about the replicas of one broker's partitions."""
+    """Requests about the leaders of partitions."""
 
     def __init__(self, operations: Operations, topics: Topics) -> None:
         self._operations = operations
@@ -43,10 +37,7 @@ class ReplicaRequests:
 
     def handlers(self) -> Handlers:
         """Return the functions by API key."""
-        return {
-            ElectLeadersRequest.KEY: self.elect,
-            ListPartitionReassignmentsRequest.KEY: self.reassignments,
-        }
+        return {ElectLeadersRequest.KEY: self.elect}
 
     def elect(self, call: KafkaCall, request: ElectLeadersRequest) -> Steps[ElectLeadersResponse]:
         """Answer ElectLeaders: each partition has its leader. Without topics there is nothing to report."""
@@ -77,15 +68,6 @@ class ReplicaRequests:
             )
             for number in wanted.partitions
         ]
-
-    def reassignments(
-        self, call: KafkaCall, request: ListPartitionReassignmentsRequest
-    ) -> ListPartitionReassignmentsResponse:
-        """Answer ListPartitionReassignments: there are none."""
-        refusal = cluster_refusal(call, self._operations, AclOperation.DESCRIBE)
-        if refusal is not None:
-            return ListPartitionReassignmentsResponse(0, *refusal)
-        return ListPartitionReassignmentsResponse(error_message=None)
 
 
 def _refused_election(wanted: Sequence[TopicPartitions], code: ErrorCode, text: str) -> ElectLeadersResponse:

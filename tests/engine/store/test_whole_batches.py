@@ -302,3 +302,40 @@ def test_place_of_a_batch_is_none_for_a_message() -> None:
     bench.put(message(TOPIC, 0, PROPERTY_KAFKA.encode() + b"\1" + b"2\2", {}, sys_flag=0))
     body = bench.store.get(TOPIC, 0, 0, 1).body
     assert batch_place(body) is None
+
+
+# Copies.
+
+
+def copied(bench: Bench, offset: int, *values: bytes) -> PutStatus:
+    """Put a batch with its own offset and the epoch 9; return the status."""
+    data = with_place(kafka_batch(*values), offset, 9)
+    status = bench.store.batches.put_copy(message(TOPIC, 0, b"", {}), data, offset, len(values)).status
+    bench.store.dispatch()
+    return status
+
+
+def test_copy_keeps_offset_epoch_and_bytes() -> None:
+    bench = small()
+    assert copied(bench, 5, b"a", b"b") is copied(bench, 7, b"c") is PutStatus.PUT_OK
+    found = read_all(bench.store)
+    assert [(one.base_offset, one.leader_epoch) for one in found] == [(5, 9), (7, 9)]
+    assert bytes(found[0].data) == with_place(kafka_batch(b"a", b"b"), 5, 9)
+    assert (bench.store.min_offset(TOPIC, 0), bench.store.max_offset(TOPIC, 0)) == (5, 8)
+
+
+def test_copy_may_leave_a_gap_and_lasts_over_a_restart() -> None:
+    bench = small()
+    copied(bench, 5, b"a")
+    assert copied(bench, 9, b"b") is PutStatus.PUT_OK
+    bench = bench.restart()
+    assert [one.base_offset for one in read_all(bench.store)] == [5, 9]
+    assert copied(bench, 10, b"c") is PutStatus.PUT_OK
+    assert put_kafka(bench.store, kafka_batch(b"d")).queue_offset == 11
+
+
+def test_copy_before_the_end_is_refused() -> None:
+    bench = small()
+    copied(bench, 5, b"a", b"b")
+    assert copied(bench, 6, b"b") is PutStatus.SERVICE_NOT_AVAILABLE
+    assert len(read_all(bench.store)) == 1

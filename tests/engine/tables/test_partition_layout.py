@@ -13,8 +13,11 @@ from mqgateway.engine.tables.attributes import (
     altered,
 )
 from mqgateway.engine.tables.partition_layout import (
+    MOVES_MAX,
     PARTITIONS_MAX,
+    MoveState,
     PartitionLayout,
+    PartitionMove,
     PartitionPlace,
     parse_layout,
     spread,
@@ -28,7 +31,8 @@ def test_partitions_of_a_group_are_its_queues_in_their_order() -> None:
     assert layout.text == "5*b/a" and (layout.home, layout.groups) == ("b", ["b", "a"])
     assert layout.places == tuple(PartitionPlace(*one) for one in zip("babab", (0, 0, 1, 1, 2), strict=True))
     assert (layout.queues("b"), layout.queues("a"), layout.queues("c")) == (3, 2, 0)
-    assert (layout.partitions("b"), layout.partitions("a"), layout.partitions("c")) == ([0, 2, 4], [1, 3], [])
+    assert (layout.partitions("b"), layout.partitions("a")) == ({0: 0, 1: 2, 2: 4}, {0: 1, 1: 3})
+    assert layout.partitions("c") == {} and layout.first_partitions("b") == layout.partitions("b")
 
 
 def test_added_partitions_change_none_that_exist() -> None:
@@ -47,6 +51,70 @@ def test_text_of_a_layout_has_all_of_it(first: list[str], more: list[list[str]])
         layout = layout.extended(groups)
     assert parse_layout(layout.text) == layout
     assert [place.group for place in layout.places] == [*first, *(one for part in more for one in part)]
+
+
+def test_partition_that_moves_keeps_its_place_until_the_move_is_complete() -> None:
+    layout = PartitionLayout.of(["a", "b", "a"])
+    begun = layout.begun(2, "b")
+    assert begun.text == "3*a/b;2>b" and begun.places == layout.places
+    assert begun.pending == {2: PartitionMove(0, 2, PartitionPlace("b", 1))}
+    assert (begun.queues("b"), begun.partitions("b")) == (2, {0: 1})
+    done = begun.completed(2, 18)
+    assert done.places == (*layout.places[:2], PartitionPlace("b", 1)) and done.pending == {}
+    assert (done.epoch_base(2), done.epoch_base(0)) == (18, 0)
+    assert (done.partitions("a"), done.first_partitions("a")) == ({0: 0}, {0: 0, 1: 2})
+    assert done.extends(begun) and begun.extends(layout) and not begun.extends(done)
+    assert done.extended(["a"]).places[3] == PartitionPlace("a", 2)
+
+
+def test_cancelled_move_leaves_a_queue_that_is_no_partition() -> None:
+    layout = PartitionLayout.of(["a"]).begun(0, "b").cancelled(0)
+    assert layout.places == (PartitionPlace("a", 0),) and layout.groups == ["a"]
+    assert (layout.moves[0].state, layout.queues("b")) == (MoveState.CANCELLED, 1)
+    again = layout.begun(0, "b")
+    assert again.pending[0] == PartitionMove(1, 0, PartitionPlace("b", 1)) and again.groups == ["a", "b"]
+    assert not again.extends(PartitionLayout.of(["a"]).begun(0, "b").completed(0, 16))
+
+
+def test_home_of_a_topic_stays_when_its_first_partition_moves() -> None:
+    layout = PartitionLayout.of(["a", "b"]).begun(0, "b").completed(0, 16)
+    assert (layout.home, layout.groups) == ("a", ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0>b",
+        "2*a/b;2>a",
+        "2*a/b;0>a",
+        "2*a/b;0>b;0>c",
+        "2*a/b;0=16",
+        "2*a/b;0!",
+        "2*a/b;0>b;0=2147483648",
+        "2*a/b;0>",
+        "2*a/b;0>b/c",
+        "1*a" + ";0>b;0!" * (MOVES_MAX + 1),
+    ],
+)
+def test_moves_that_cannot_be_are_no_layouts(text: str) -> None:
+    assert parse_layout(text) is None
+
+
+@given(st.data())
+def test_text_of_a_layout_with_moves_has_all_of_it(data: st.DataObject) -> None:
+    layout = PartitionLayout.of(["a", "b", "c", "a"])
+    for _ in range(data.draw(st.integers(0, 12))):
+        before, partition = layout, data.draw(st.integers(0, len(layout.places) - 1))
+        if partition in layout.pending:
+            ends = data.draw(st.booleans())
+            layout = layout.completed(partition, 16) if ends else layout.cancelled(partition)
+        else:
+            others = [group for group in ("a", "b", "c") if group != layout.places[partition].group]
+            layout = layout.begun(partition, data.draw(st.sampled_from(others)))
+        assert layout.extends(before) and not before.extends(layout)
+    assert parse_layout(layout.text) == layout
+    targets = [move.target for move in layout.pending.values()]
+    assert len({*layout.places, *targets}) == len(layout.places) + len(targets)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Elections and reassignments, which change nothing: a partition has one replica."""
+"""Elections, which change nothing: a partition has one replica."""
 
 from __future__ import annotations
 
@@ -6,10 +6,6 @@ import pytest
 
 from mqgateway.gateway.kafka.codec.error_codes import ErrorCode
 from mqgateway.gateway.kafka.codec.messages.elect_leaders_request import ElectLeadersRequest, TopicPartitions
-from mqgateway.gateway.kafka.codec.messages.list_partition_reassignments_request import (
-    ListPartitionReassignmentsRequest,
-    ListPartitionReassignmentsTopics,
-)
 from tests.gateway.kafka.api.test_metadata import ACCESS, create
 from tests.support.gateway.kafka.client import KafkaClient, kafka_scene
 
@@ -63,19 +59,9 @@ def test_every_version_is_answered(version: int) -> None:
         assert [one.error_code for one in topic.partition_result] == [UNKNOWN]
 
 
-def test_no_partition_is_reassigned() -> None:
-    with kafka_scene() as scene:
-        client = scene.client()
-        create(client, "a")
-        for topics in (None, [ListPartitionReassignmentsTopics("a", [0])]):
-            answer = client.ask(ListPartitionReassignmentsRequest(topics=topics))
-            assert (answer.error_code, answer.error_message, list(answer.topics)) == (0, None, [])
-
-
-def test_with_access_control_nothing_is_elected_or_shown() -> None:
+def test_with_access_control_nothing_is_elected() -> None:
     denied = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
     with kafka_scene(**ACCESS) as scene:
         answer = scene.client().ask(ElectLeadersRequest(0, [TopicPartitions("a", [0])]))
         [topic] = answer.replica_election_results
         assert answer.error_code == denied and [one.error_code for one in topic.partition_result] == [denied]
-        assert scene.client().ask(ListPartitionReassignmentsRequest()).error_code == denied
