@@ -27,7 +27,7 @@ import pytest
 
 LIMIT = 2.0
 """Seconds that a test of stage one may take."""
-TOGETHER = 5.0
+TOGETHER = 3.0
 """Seconds that the tests of one function, with all its parameters, may take there."""
 SLOW_FOLDERS = ("tests/bench/", "tests/fuzz/", "tests/sim/")
 """Load generators, hostile peers and simulated clusters: none is about one module, and all take minutes."""
