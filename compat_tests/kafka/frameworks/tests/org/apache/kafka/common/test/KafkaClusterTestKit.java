@@ -35,7 +35,7 @@ public final class KafkaClusterTestKit implements AutoCloseable {
     private KafkaClusterTestKit(TestKitNodes nodes, Map<String, String> settings) {
         this.nodes = nodes;
         this.settings = settings;
-        KafkaConfig config = BrokerView.config(settings, 1);
+        KafkaConfig config = BrokerView.config(settings, 0, 1);
         for (int id : nodes.brokerNodes().keySet()) {
             brokers.put(id, view(id, config));
         }

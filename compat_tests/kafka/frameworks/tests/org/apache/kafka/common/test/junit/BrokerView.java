@@ -60,12 +60,12 @@ public final class BrokerView {
         return new BrokerView(admin, port, needed).broker(config);
     }
 
-    /** Returns the configuration that one of so many brokers of Kafka's would have with these settings. */
-    public static KafkaConfig config(Map<String, String> settings, int brokers) {
+    /** Returns the configuration that a broker of Kafka's, one of so many, would have with these settings. */
+    public static KafkaConfig config(Map<String, String> settings, int id, int brokers) {
         Properties all = new Properties();
         all.putAll(settings);
         all.put("process.roles", "broker");
-        all.put("node.id", "0");
+        all.put("node.id", String.valueOf(id));
         all.put("listeners", "PLAINTEXT://localhost:0");
         all.put("controller.listener.names", "CONTROLLER");
         all.put("controller.quorum.bootstrap.servers", "localhost:1");

@@ -284,11 +284,11 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public Map<Integer, KafkaBroker> brokers() {
-            KafkaConfig kafkaConfig = BrokerView.config(config.serverProperties(), addresses.size());
             Map<Integer, KafkaBroker> views = new TreeMap<>();
             for (int id = 0; id < addresses.size(); id++) {
                 int port = port(addresses.get(id));
-                views.put(id, BrokerView.of(this::observer, () -> port, this::aborted, kafkaConfig));
+                KafkaConfig own = BrokerView.config(config.serverProperties(), id, addresses.size());
+                views.put(id, BrokerView.of(this::observer, () -> port, this::aborted, own));
             }
             return views;
         }
