@@ -41,7 +41,7 @@ class ServerNodes:
     """The servers, on `host`; clients receive the address `advertised`.
 
     The broker's time is `clock`, the name server's `machine`. Ports are chosen at the first start unless
-    given, and kept.
+    given, and kept. With `joined` the broker registers at the name server of these, and there is no other.
     """
 
     def __init__(
@@ -57,6 +57,7 @@ class ServerNodes:
         advertised: str,
         namesrv_port: int,
         front_ends: Sequence[FrontEnd],
+        joined: ServerNodes | None,
     ) -> None:
         self._reactor = reactor
         self._clock = clock
@@ -67,6 +68,7 @@ class ServerNodes:
         self._host = host
         self._advertised = advertised
         self._namesrv_port = namesrv_port
+        self._joined = joined
         self._namesrv: NameServerService | None = None
         self._namesrv_life = MortalReactor(reactor)
         self.broker: BrokerService | None = None
@@ -87,6 +89,8 @@ class ServerNodes:
     @property
     def namesrv_address(self) -> str:
         """`host:port` of the name server."""
+        if self._joined is not None:
+            return self._joined.namesrv_address
         return f"{self._advertised}:{self._namesrv_port}"
 
     @property
@@ -102,16 +106,27 @@ class ServerNodes:
             raise ServerError(f"{titles.get(front_end, front_end)} is not served")
         return f"{self._advertised}:{port}"
 
+    @property
+    def _nearby_name_server(self) -> str:
+        """`host:port` of the name server for brokers of this process."""
+        if self._joined is not None:
+            return self._joined._nearby_name_server
+        nearby = self._host if self._host not in ("", "0.0.0.0", "::") else "127.0.0.1"
+        return f"{nearby}:{self._namesrv_port}"
+
     def has_route(self, topic: str, queues: int) -> bool:
         """Return True if clients can find a topic with this number of queues. Raises `ServerError`."""
+        if self._joined is not None:
+            return self._joined.has_route(topic, queues)
         if self._namesrv is None:
             raise ServerError("the name server is not running")
         route = find_route(self._namesrv.namesrv.tables, topic)
         return route is not None and route.queue_datas[0].write_queue_nums == queues
 
     async def start(self) -> None:
-        """Start the name server, then the broker."""
-        await self._start_name_server()
+        """Start the name server if it is not another server's, then the broker."""
+        if self._joined is None:
+            await self._start_name_server()
         await self._start_broker()
 
     async def stop(self) -> None:
@@ -136,18 +151,24 @@ class ServerNodes:
         await self._start_broker()
 
     async def kill_name_server(self) -> None:
-        """Kill the name server with its routes."""
+        """Kill the name server with its routes. Raises `ServerError` if it is another server's."""
+        self._check_own_name_server()
         self._namesrv = None
         for closed in self._namesrv_life.kill():
             await maybeDeferred(lambda: closed)  # noqa: B023
 
     async def restart_name_server(self) -> None:
-        """Start the name server again; the broker registers again."""
+        """Start the name server again; the broker registers again. Raises as `kill_name_server`."""
+        self._check_own_name_server()
         if self._namesrv is not None:
             await self.kill_name_server()
         await self._start_name_server()
         if self.broker is not None:
             self.broker.broker.cluster.registration.soon()
+
+    def _check_own_name_server(self) -> None:
+        if self._joined is not None:
+            raise ServerError("the name server belongs to the server that this one joins")
 
     async def _start_name_server(self) -> None:
         self._namesrv_life = MortalReactor(self._reactor)
@@ -168,8 +189,7 @@ class ServerNodes:
 
     async def _start_broker(self) -> None:
         options, store, remoting, tls = self._options
-        nearby = self._host if self._host not in ("", "0.0.0.0", "::") else "127.0.0.1"
-        options.namesrv_addr = f"{nearby}:{self._namesrv_port}"
+        options.namesrv_addr = self._nearby_name_server
         remoting.bind_address = self._host
         self.life = MortalReactor(self._reactor)
         self.broker = BrokerService(

@@ -55,9 +55,10 @@ class Server:
 
     `advertise` is the address that clients receive, by default `host`. `speed` is the number of its seconds
     per second of the machine. `front_ends` serve other protocols than remoting; those for clients use a free
-    port unless a setting names one. Other arguments are settings of the broker, its store and its connections
-    by RocketMQ's names, as `flushDiskType="SYNC_FLUSH"` or `flush_disk_type="SYNC_FLUSH"`. Raises
-    `engine.errors.ConfigError` for invalid settings.
+    port unless a setting names one. With `joins`, a running server, it uses that one's name server, so both
+    are brokers of one cluster; `brokerName` and `data_dir` must differ. Other arguments are settings of the
+    broker, its store and its connections by RocketMQ's names, as `flushDiskType="SYNC_FLUSH"` or
+    `flush_disk_type="SYNC_FLUSH"`. Raises `engine.errors.ConfigError` for invalid settings.
     """
 
     def __init__(
@@ -72,9 +73,10 @@ class Server:
         loop: Loop | None = None,
         machine: Clock | None = None,
         front_ends: Sequence[FrontEnd] = FRONT_ENDS,
+        joins: Server | None = None,
         **settings: Any,
     ) -> None:
-        self._loop = loop or ServerLoop.shared()
+        self._loop: Loop = loop or (ServerLoop.shared() if joins is None else joins._loop)
         self.clock = MovingClock(speed, machine)
         self._storage: Storage = InFolder(data_dir) if data_dir else InMemory(self.clock.millis)
         advertised = advertise or host
@@ -82,7 +84,7 @@ class Server:
         self._schedule = Schedule(self._loop.reactor)
         self._faults = Faults(self._schedule.pause, self._served, lambda: self.clock.ahead_millis)
         self._numbers = itertools.count(1)
-        self._nodes = ServerNodes(
+        self._nodes: ServerNodes = ServerNodes(
             self._loop.reactor,
             self.clock,
             machine or self._loop.clock,
@@ -93,6 +95,7 @@ class Server:
             advertised=advertised,
             namesrv_port=namesrv_port,
             front_ends=front_ends,
+            joined=None if joins is None else joins._nodes,
         )
         self._was_started = False
 

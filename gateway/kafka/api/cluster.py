@@ -1,8 +1,8 @@
-"""Requests about the controllers, the brokers and the features of a cluster of one broker.
+"""Requests about the controllers, the brokers and the features of a cluster.
 
 DescribeQuorum, UpdateFeatures, UnregisterBroker, UnregisterController, AddRaftVoter and RemoveRaftVoter. The
-broker is the only voter, and nothing of this can be changed. Standard: `ControllerApis`, `KafkaRaftClient`,
-`QuorumController`.
+controller is the only voter, and nothing of this can be changed. Standard: `ControllerApis`,
+`KafkaRaftClient`, `QuorumController`.
 """
 
 from __future__ import annotations
@@ -131,9 +131,10 @@ class ClusterRequests:
     def unregister_broker(
         self, call: KafkaCall, request: UnregisterBrokerRequest
     ) -> UnregisterBrokerResponse:
-        """Answer UnregisterBroker: this broker stays, and there is no other one."""
+        """Answer UnregisterBroker: brokers that run stay, and no others are registered."""
         refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
-        if refusal is None and request.broker_id == self._cluster.node.id:
+        running = {self._cluster.node.id, *(node.id for node in self._cluster.nodes(call))}
+        if refusal is None and request.broker_id in running:
             refusal = ErrorCode.INVALID_REQUEST, f"Broker ID {request.broker_id} is running."
         if refusal is None:
             text = f"Broker ID {request.broker_id} is not currently registered"
@@ -143,9 +144,9 @@ class ClusterRequests:
     def unregister_controller(
         self, call: KafkaCall, request: UnregisterControllerRequest
     ) -> UnregisterControllerResponse:
-        """Answer UnregisterController: this broker is the only controller."""
+        """Answer UnregisterController: the controller stays, and there is no other one."""
         refusal = cluster_refusal(call, self._operations, AclOperation.ALTER)
-        if refusal is None and request.controller_id == self._cluster.node.id:
+        if refusal is None and request.controller_id == self._cluster.controller_id:
             text = "Controller cannot unregister itself while it is active."
             refusal = ErrorCode.INVALID_REQUEST, text
         if refusal is None:

@@ -47,6 +47,8 @@ from mqgateway.gateway.kafka.codec.messages.offset_fetch_request import (
     OffsetFetchRequestGroup,
     OffsetFetchRequestTopics,
 )
+from mqgateway.gateway.kafka.codec.messages.unregister_broker_request import UnregisterBrokerRequest
+from mqgateway.gateway.kafka.codec.messages.unregister_controller_request import UnregisterControllerRequest
 from tests.support.gateway.kafka.cluster import KafkaCluster
 from tests.support.gateway.kafka.requests import (
     batch_of_values,
@@ -96,6 +98,19 @@ def test_every_broker_shows_all_nodes_and_the_same_controller(cluster: KafkaClus
         assert answer.controller_id == 1
         described = cluster.client(at).ask(DescribeClusterRequest())
         assert [one.broker_id for one in described.brokers] == [1, 1001] and described.controller_id == 1
+
+
+def test_running_brokers_and_the_controller_stay_registered(cluster: KafkaCluster) -> None:
+    for at in cluster.names:
+        client = cluster.client(at)
+        codes = [client.ask(UnregisterBrokerRequest(node)).error_code for node in (1, 1001, 2)]
+        assert codes == [
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.INVALID_REQUEST,
+            ErrorCode.BROKER_ID_NOT_REGISTERED,
+        ]
+        codes = [client.ask(UnregisterControllerRequest(node)).error_code for node in (1, 1001)]
+        assert codes == [ErrorCode.INVALID_REQUEST, ErrorCode.CONTROLLER_ID_NOT_REGISTERED]
 
 
 def test_topic_belongs_to_one_group_whose_master_leads_it(cluster: KafkaCluster) -> None:

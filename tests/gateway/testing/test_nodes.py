@@ -7,6 +7,7 @@ import pytest
 from mqgateway.gateway.client.errors import SendFailed
 from mqgateway.gateway.client.message import Message
 from mqgateway.gateway.testing.nodes import ServerError
+from mqgateway.gateway.testing.server import Server
 from tests.support.gateway.testing.hands import HOST, hands
 
 
@@ -56,3 +57,22 @@ def test_broker_registers_again_with_a_restarted_name_server() -> None:
         held.send(held.producer(), Message(topic, "x"))
         server.restart_name_server()
         held.wait_for(lambda: server._nodes.has_route(topic, 4))
+
+
+def test_joined_server_is_a_broker_of_the_same_cluster() -> None:
+    with hands() as held:
+        first = held.server
+        settings = {"broker_name": "broker-b", "broker_port": 10921}
+        other = Server(host=HOST, machine=held.loop.clock, joins=first, **settings).start()
+        assert other.namesrv == first.namesrv
+        topic = other.create_topic()
+        held.send(held.producer(), Message(topic, "x"))
+        assert [one.body for one in other.messages(topic)] == [b"x"]
+        assert first.messages(topic) == []
+        with pytest.raises(ServerError, match="belongs to the server that this one joins"):
+            other.kill_name_server()
+        with pytest.raises(ServerError, match="belongs to the server that this one joins"):
+            other.restart_name_server()
+        other.restart()
+        assert [one.body for one in other.messages(topic)] == [b"x"]
+        other.stop()

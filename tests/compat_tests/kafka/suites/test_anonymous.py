@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import cast
 
 from compat_tests.kafka.suites.anonymous import USER, AnonymousSession
-from compat_tests.kafka.suites.servers import Servers
+from compat_tests.kafka.suites.servers import Clusters
 from mqgateway.gateway.broker.operations import ClientConnection
 from mqgateway.gateway.kafka.sasl.authentication import Authentication
 
@@ -19,6 +19,7 @@ def test_session_begins_authenticated() -> None:
 
 
 def test_server_with_an_authorizer_has_access_control() -> None:
-    servers = Servers()
-    number, _ = servers.answer("start", "authorizer.class.name=x", "security.protocol=PLAINTEXT").split()
-    assert servers.answer("stop", number) == "done"
+    clusters = Clusters()
+    settings = "authorizer.class.name=x", "security.protocol=PLAINTEXT"
+    number, _ = clusters.answer("start", "1", *settings).split()
+    assert clusters.answer("stop", number) == "done"

@@ -3,13 +3,13 @@ package kafka.server;
 import com.typesafe.scalalogging.Logger;
 import com.typesafe.scalalogging.Logger$;
 import java.time.Duration;
-import java.util.Collections;
-import java.util.IdentityHashMap;
 import java.util.Map;
 import java.util.Properties;
 import java.util.Set;
 import java.util.TreeMap;
+import java.util.TreeSet;
 import java.util.stream.Stream;
+import kafka.integration.KafkaServerTestHarness;
 import kafka.utils.Logging;
 import kafka.utils.TestInfoUtils;
 import org.apache.kafka.clients.admin.Admin;
@@ -41,7 +41,8 @@ import scala.jdk.javaapi.CollectionConverters;
 /**
  * Takes the place of the class of Kafka's older tests that starts Kafka's servers, and starts the other server.
  *
- * <p>One server stands for all brokers of a test. Its names are those that classes of Scala have for Java.
+ * <p>All brokers of a test start with the first of them. Its names are those that classes of Scala have for
+ * Java.
  */
 @ExtendWith(QuorumTestHarness.Aborted.class)
 public abstract class QuorumTestHarness implements Logging {
@@ -52,8 +53,9 @@ public abstract class QuorumTestHarness implements Logging {
     private final Logger logger = Logger$.MODULE$.apply(LoggerFactory.getLogger(getClass()));
     private String logIdent;
     private TestInfo testInfo;
-    private String[] server;
-    private final Set<KafkaBroker> alive = Collections.newSetFromMap(new IdentityHashMap<>());
+    private String cluster;
+    private String[] addresses;
+    private final Set<Integer> killed = new TreeSet<>();
     private Admin observer;
     private TestAbortedException needed;
 
@@ -99,53 +101,62 @@ public abstract class QuorumTestHarness implements Logging {
             observer.close(Duration.ZERO);
             observer = null;
         }
-        if (server != null) {
-            Servers.shared().call("stop", server[0]);
-            server = null;
+        if (cluster != null) {
+            Servers.shared().call("stop", cluster);
+            cluster = null;
+            killed.clear();
         }
     }
 
     public KafkaBroker createBroker(
             KafkaConfig config, Time time, boolean starts, Option<String> threadNamePrefix) {
-        KafkaBroker broker = BrokerView.of(this::observer, this::port, this::aborted, config);
-        Mockito.doAnswer(call -> start(broker, config)).when(broker).startup();
-        Mockito.doAnswer(call -> kill(broker)).when(broker).shutdown(Mockito.any());
-        Mockito.doNothing().when(broker).shutdown();  // `tearDown` does it, as one stands for all
+        int id = config.brokerId();
+        KafkaConfig shown = BrokerView.coordinated(config.originals(), brokers());
+        KafkaBroker broker = BrokerView.of(this::observer, () -> port(id), this::aborted, shown);
+        Mockito.doAnswer(call -> start(id, config)).when(broker).startup();
+        Mockito.doAnswer(call -> kill(id)).when(broker).shutdown(Mockito.any());
+        Mockito.doNothing().when(broker).shutdown();  // `tearDown` stops all brokers
         if (starts) {
             broker.startup();
         }
         return broker;
     }
 
-    private Object start(KafkaBroker broker, KafkaConfig config) {
-        if (server == null) {
+    private Object start(int id, KafkaConfig config) {
+        if (cluster == null) {
             Map<String, String> settings = new TreeMap<>();
             config.originals().forEach((name, value) -> settings.put(name, String.valueOf(value)));
             settings.replace(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
             settings.put("security.protocol", config.interBrokerSecurityProtocol().name);
-            server = Servers.shared().start(settings);
-        } else if (alive.isEmpty()) {
-            Servers.shared().call("restart", server[0]);
-        }
-        alive.add(broker);
-        return null;
-    }
-
-    /** Kills the server with the last of the brokers for which it stands. */
-    private Object kill(KafkaBroker broker) {
-        if (alive.remove(broker) && alive.isEmpty()) {
-            Servers.shared().call("kill", server[0]);
+            String[] answer = Servers.shared().start(brokers(), settings);
+            cluster = answer[0];
+            addresses = answer[1].split(",");
+        } else if (killed.remove(id)) {
+            Servers.shared().call("restart", cluster, String.valueOf(id));
         }
         return null;
     }
 
-    private int port() {
-        return Integer.parseInt(server[1].substring(server[1].lastIndexOf(':') + 1));
+    /** Returns the number of brokers that a test starts; their ids begin with 0. */
+    private int brokers() {
+        return this instanceof KafkaServerTestHarness harness ? harness.configs().size() : 1;
+    }
+
+    private Object kill(int id) {
+        if (killed.add(id)) {
+            Servers.shared().call("kill", cluster, String.valueOf(id));
+        }
+        return null;
+    }
+
+    private int port(int id) {
+        return Integer.parseInt(addresses[id].substring(addresses[id].lastIndexOf(':') + 1));
     }
 
     private Admin observer() {
         if (observer == null) {
-            observer = Admin.create(Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, server[1]));
+            String all = String.join(",", addresses);
+            observer = Admin.create(Map.of(AdminClientConfig.BOOTSTRAP_SERVERS_CONFIG, all));
         }
         return observer;
     }

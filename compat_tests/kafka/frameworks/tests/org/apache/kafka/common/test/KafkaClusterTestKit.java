@@ -35,7 +35,7 @@ public final class KafkaClusterTestKit implements AutoCloseable {
     private KafkaClusterTestKit(TestKitNodes nodes, Map<String, String> settings) {
         this.nodes = nodes;
         this.settings = settings;
-        KafkaConfig config = BrokerView.config(settings);
+        KafkaConfig config = BrokerView.config(settings, 0, 1);
         for (int id : nodes.brokerNodes().keySet()) {
             brokers.put(id, view(id, config));
         }
@@ -73,7 +73,7 @@ public final class KafkaClusterTestKit implements AutoCloseable {
     public void startup() {
         Map<String, String> all = new TreeMap<>(settings);
         all.put("security.protocol", protocol());
-        String[] answer = Servers.shared().start(all);
+        String[] answer = Servers.shared().start(1, all);
         number = answer[0];
         address = answer[1];
     }
@@ -127,7 +127,7 @@ public final class KafkaClusterTestKit implements AutoCloseable {
     private synchronized Object stop(int id) {
         stopped.add(id);
         if (stopped.size() == brokers.size() && !isKilled) {
-            Servers.shared().call("kill", number);
+            Servers.shared().call("kill", number, "0");
             isKilled = true;
         }
         return null;
@@ -136,7 +136,7 @@ public final class KafkaClusterTestKit implements AutoCloseable {
     private synchronized Object start(int id) {
         stopped.remove(id);
         if (isKilled) {
-            Servers.shared().call("restart", number);
+            Servers.shared().call("restart", number, "0");
             isKilled = false;
         }
         return null;

@@ -60,20 +60,27 @@ public final class BrokerView {
         return new BrokerView(admin, port, needed).broker(config);
     }
 
-    /** Returns the configuration that a broker of Kafka's would have with these settings. */
-    public static KafkaConfig config(Map<String, String> settings) {
+    /** Returns the configuration that a broker of Kafka's, one of so many, would have with these settings. */
+    public static KafkaConfig config(Map<String, String> settings, int id, int brokers) {
         Properties all = new Properties();
         all.putAll(settings);
         all.put("process.roles", "broker");
-        all.put("node.id", "0");
+        all.put("node.id", String.valueOf(id));
         all.put("listeners", "PLAINTEXT://localhost:0");
         all.put("controller.listener.names", "CONTROLLER");
         all.put("controller.quorum.bootstrap.servers", "localhost:1");
-        all.put("offsets.topic.num.partitions", "1");
-        all.put("offsets.topic.replication.factor", "1");
-        all.put("transaction.state.log.num.partitions", "1");
-        all.put("transaction.state.log.replication.factor", "1");
         all.put("unstable.api.versions.enable", "false");
+        return coordinated(all, brokers);
+    }
+
+    /** Returns a configuration with the partitions that the topics of coordinators have: one of each broker. */
+    public static KafkaConfig coordinated(Map<?, ?> settings, int brokers) {
+        Properties all = new Properties();
+        all.putAll(settings);
+        all.put("offsets.topic.num.partitions", String.valueOf(brokers));
+        all.put("offsets.topic.replication.factor", "1");
+        all.put("transaction.state.log.num.partitions", String.valueOf(brokers));
+        all.put("transaction.state.log.replication.factor", "1");
         return KafkaConfig.fromProps(all);
     }
 
@@ -93,13 +100,19 @@ public final class BrokerView {
         KRaftMetadataCache cache = Mockito.mock(KRaftMetadataCache.class, others);
         Mockito.doAnswer(call -> described(call.getArgument(0)).map(topic -> topic.partitions().size()))
             .when(cache).numPartitions(Mockito.anyString());
-        Mockito.doAnswer(call -> described(call.getArgument(0)).map(topic -> new LeaderAndIsr(0, List.of(0))))
+        Mockito.doAnswer(call -> described(call.getArgument(0))
+                .map(topic -> leader(topic.partitions().get(call.<Integer>getArgument(1)).leader())))
             .when(cache).getLeaderAndIsr(Mockito.anyString(), Mockito.anyInt());
         Mockito.doAnswer(call -> described(call.getArgument(0)).isPresent())
             .when(cache).contains(Mockito.anyString());
-        Mockito.doAnswer(call -> List.of(new Node(0, "127.0.0.1", port.getAsInt())))
+        Mockito.doAnswer(call -> List.copyOf(admin.get().describeCluster().nodes().get()))
             .when(cache).getAliveBrokerNodes(Mockito.any());
         return cache;
+    }
+
+    private static LeaderAndIsr leader(Node leader) {
+        return leader == null ? new LeaderAndIsr(LeaderAndIsr.NO_LEADER, List.of())
+            : new LeaderAndIsr(leader.id(), List.of(leader.id()));
     }
 
     private SocketServer sockets() {

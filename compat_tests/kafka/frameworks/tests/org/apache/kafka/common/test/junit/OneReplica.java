@@ -13,7 +13,7 @@ import scala.collection.Seq;
 import scala.jdk.javaapi.CollectionConverters;
 
 /**
- * Creates the topics of Kafka's older tests with one replica, as one server stands for all brokers of a test.
+ * Creates the topics of Kafka's older tests with one replica, as each broker of a test is a group of its own.
  *
  * <p>`RaftClusterInvocationContext` does it for the newer ones. The older ones call a function of Scala,
  * which is changed in its class.
@@ -40,14 +40,14 @@ public final class OneReplica {
             @Advice.Argument(5) Properties settings) {
         replicas = Math.min(replicas, 1);
         settings.replace(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
-        assignment = atBroker0(assignment);
+        assignment = first(assignment);
     }
 
-    /** Returns an assignment of the same partitions to the one server. */
-    public static Map<Object, Seq<Object>> atBroker0(Map<Object, Seq<Object>> assignment) {
+    /** Returns an assignment of the same partitions to the first of their replicas. */
+    public static Map<Object, Seq<Object>> first(Map<Object, Seq<Object>> assignment) {
         java.util.Map<Object, Seq<Object>> changed = new TreeMap<>();
-        CollectionConverters.asJava(assignment.keys()).forEach(
-            partition -> changed.put(partition, CollectionConverters.asScala(List.<Object>of(0)).toSeq()));
+        CollectionConverters.asJava(assignment).forEach((partition, replicas) ->
+            changed.put(partition, CollectionConverters.asScala(List.of(replicas.head())).toSeq()));
         return CollectionConverters.asScala(changed);
     }
 }

@@ -9,16 +9,18 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.TreeSet;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
+import java.util.function.BooleanSupplier;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import kafka.server.ControllerServer;
 import kafka.server.KafkaBroker;
 import kafka.server.KafkaConfig;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.NewTopic;
 import org.apache.kafka.clients.consumer.GroupProtocol;
-import org.apache.kafka.common.TopicPartition;
-import org.apache.kafka.common.errors.UnknownTopicOrPartitionException;
+import org.apache.kafka.common.config.TopicConfig;
+import org.apache.kafka.common.internals.Topic;
 import org.apache.kafka.common.network.ListenerName;
 import org.apache.kafka.common.test.ClusterInstance;
 import org.apache.kafka.common.test.api.ClusterConfig;
@@ -35,11 +37,13 @@ import org.opentest4j.TestAbortedException;
 /**
  * Takes the place of the class of Kafka's tests that starts Kafka's servers, and starts the other server.
  *
- * <p>One broker stands for as many as a test asks for. Tests that need the insides of Kafka's servers, beyond
- * what `BrokerView` shows, or that stop one of several brokers, are aborted.
+ * <p>There are as many brokers as a test asks for, and each partition has one replica. Tests that need the
+ * insides of Kafka's servers, beyond what `BrokerView` shows, are aborted.
  */
 public class RaftClusterInvocationContext implements TestTemplateInvocationContext {
     private static final Duration PATIENCE = Duration.ofSeconds(30);
+    /** Longer than the longest pause of clients between attempts to connect. */
+    private static final Duration RECONNECTION = Duration.ofSeconds(3);
 
     private final String name;
     private final ClusterConfig config;
@@ -75,12 +79,13 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
         return Arrays.asList(before, after, failure, new ClusterInstanceParameterResolver(cluster));
     }
 
-    /** One server. */
+    /** Brokers, each a group of its own. */
     private static final class Cluster implements ClusterInstance {
         private final ClusterConfig config;
         private final boolean isCombined;
+        private final Set<Integer> dead = new TreeSet<>();
         private String number = "";
-        private String address = "";
+        private List<String> addresses = List.of();
         private boolean isStarted;
         private boolean isStopped;
         private Admin observer;
@@ -97,11 +102,12 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
                 return;
             }
             Map<String, String> settings = new TreeMap<>(config.serverProperties());
-            config.perServerOverrideProperties().values().forEach(settings::putAll);
+            config.perServerOverrideProperties().forEach((id, own) ->
+                own.forEach((name, value) -> settings.put(id + ":" + name, value)));
             settings.put("security.protocol", config.brokerSecurityProtocol().name);
-            String[] answer = Servers.shared().start(settings);
+            String[] answer = Servers.shared().start(config.numBrokers(), settings);
             number = answer[0];
-            address = answer[1];
+            addresses = List.of(answer[1].split(","));
             isStarted = true;
         }
 
@@ -128,19 +134,19 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public void shutdownBroker(int id) {
-            onlyOne();
-            Servers.shared().call("kill", number);
+            Servers.shared().call("kill", number, String.valueOf(id));
+            dead.add(id);
         }
 
+        /** Starts a broker again; clients are connected when it returns, as a start takes Kafka's longer. */
         @Override
         public void startBroker(int id) {
-            onlyOne();
-            Servers.shared().call("restart", number);
-        }
-
-        private void onlyOne() {
-            if (config.numBrokers() > 1) {
-                throw aborted("several brokers");
+            Servers.shared().call("restart", number, String.valueOf(id));
+            dead.remove(id);
+            try {
+                Thread.sleep(RECONNECTION.toMillis());
+            } catch (InterruptedException error) {
+                throw new IllegalStateException(error);
             }
         }
 
@@ -152,7 +158,7 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public String bootstrapServers() {
-            return address;
+            return String.join(",", addresses);
         }
 
         @Override
@@ -181,12 +187,16 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public Set<Integer> brokerIds() {
-            return new TreeSet<>(Set.of(0));
+            return IntStream.range(0, addresses.size()).boxed().collect(Collectors.toSet());
         }
 
         @Override
         public List<Integer> brokerBoundPorts() {
-            return List.of(Integer.parseInt(address.substring(address.lastIndexOf(':') + 1)));
+            return addresses.stream().map(Cluster::port).collect(Collectors.toList());
+        }
+
+        private static int port(String address) {
+            return Integer.parseInt(address.substring(address.lastIndexOf(':') + 1));
         }
 
         @Override
@@ -202,49 +212,50 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
         @Override
         public void createTopic(String topic, int partitions, short replicas, Map<String, String> configs)
                 throws InterruptedException {
+            Map<String, String> settings = new TreeMap<>(configs);
+            settings.replace(TopicConfig.MIN_IN_SYNC_REPLICAS_CONFIG, "1");
             try (Admin admin = admin()) {
                 NewTopic made = new NewTopic(topic, partitions, (short) Math.min(replicas, 1));
-                admin.createTopics(List.of(made.configs(configs)));
+                admin.createTopics(List.of(made.configs(settings)));
                 waitTopicCreation(topic, partitions);
             }
         }
 
+        /** Creates a topic whose partitions have the first of the replicas that are asked for. */
+
         @Override
         public void createTopicWithAssignment(String topic, Map<Integer, List<Integer>> assignment)
                 throws InterruptedException {
-            createTopic(topic, assignment.size(), (short) 1);
+            Map<Integer, List<Integer>> first = new TreeMap<>();
+            assignment.forEach((partition, replicas) -> first.put(partition, replicas.subList(0, 1)));
+            try (Admin admin = admin()) {
+                admin.createTopics(List.of(new NewTopic(topic, first)));
+                waitTopicCreation(topic, assignment.size());
+            }
         }
 
         @Override
         public void waitTopicCreation(String topic, int partitions) throws InterruptedException {
-            try (Admin admin = admin()) {
-                await("creation of " + topic, () -> admin.describeTopics(List.of(topic)).allTopicNames().get()
-                    .get(topic).partitions().size() == partitions);
-            }
+            await("creation of " + topic, () -> areShown(topic, partitions));
         }
 
+        /** Waits for the end of a topic, unless it is internal: a test waits so for one that it creates. */
         @Override
         public void waitTopicDeletion(String topic) throws InterruptedException {
-            try (Admin admin = admin()) {
-                await("deletion of " + topic, () -> !admin.listTopics().names().get().contains(topic));
-            }
+            await("deletion of " + topic, () -> Topic.isInternal(topic) || areShown(topic, 0));
         }
 
-        private static void await(String what, Callable<Boolean> condition) throws InterruptedException {
+        /** Returns true if all brokers that are alive show so many partitions with a leader. */
+        private boolean areShown(String topic, int partitions) {
+            return Arrays.stream(Servers.shared().call("topic", number, topic).split(","))
+                .allMatch(String.valueOf(partitions)::equals);
+        }
+
+        private static void await(String what, BooleanSupplier condition) throws InterruptedException {
             long end = System.nanoTime() + PATIENCE.toNanos();
             while (System.nanoTime() < end) {
-                try {
-                    if (condition.call()) {
-                        return;
-                    }
-                } catch (ExecutionException error) {
-                    if (!(error.getCause() instanceof UnknownTopicOrPartitionException)) {
-                        throw new IllegalStateException(error.getCause());
-                    }
-                } catch (InterruptedException error) {
-                    throw error;
-                } catch (Exception error) {
-                    throw new IllegalStateException(error);
+                if (condition.getAsBoolean()) {
+                    return;
                 }
                 Thread.sleep(20);
             }
@@ -253,17 +264,12 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public void ensureConsistentMetadata() {
-            // There is one broker.
+            // Topics are awaited at all brokers.
         }
 
         @Override
         public void ensureConsistentMetadata(Collection<KafkaBroker> brokers, Collection<ControllerServer> all) {
-            // There is one broker.
-        }
-
-        @Override
-        public int getLeaderBrokerId(TopicPartition partition) {
-            return 0;
+            // Topics are awaited at all brokers.
         }
 
         @Override
@@ -278,9 +284,13 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public Map<Integer, KafkaBroker> brokers() {
-            KafkaConfig kafkaConfig = BrokerView.config(config.serverProperties());
-            int port = brokerBoundPorts().get(0);
-            return Map.of(0, BrokerView.of(this::observer, () -> port, this::aborted, kafkaConfig));
+            Map<Integer, KafkaBroker> views = new TreeMap<>();
+            for (int id = 0; id < addresses.size(); id++) {
+                int port = port(addresses.get(id));
+                KafkaConfig own = BrokerView.config(config.serverProperties(), id, addresses.size());
+                views.put(id, BrokerView.of(this::observer, () -> port, this::aborted, own));
+            }
+            return views;
         }
 
         private Admin observer() {
@@ -292,7 +302,9 @@ public class RaftClusterInvocationContext implements TestTemplateInvocationConte
 
         @Override
         public Map<Integer, KafkaBroker> aliveBrokers() {
-            return brokers();
+            Map<Integer, KafkaBroker> alive = brokers();
+            alive.keySet().removeAll(dead);
+            return alive;
         }
 
         @Override

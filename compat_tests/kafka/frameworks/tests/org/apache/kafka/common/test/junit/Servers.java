@@ -42,11 +42,11 @@ public final class Servers {
     }
 
     /**
-     * Starts a server with settings of Kafka; returns its number and its address. Settings with control
-     * characters are left out, as they do not fit into a line.
+     * Starts brokers with settings of Kafka; returns the number of the cluster, and the brokers' addresses
+     * between commas. Settings with control characters are left out, as they do not fit into a line.
      */
-    public String[] start(Map<String, String> settings) {
-        List<String> words = new ArrayList<>(List.of("start"));
+    public String[] start(int brokers, Map<String, String> settings) {
+        List<String> words = new ArrayList<>(List.of("start", String.valueOf(brokers)));
         settings.forEach((name, value) -> {
             if (value.chars().noneMatch(Character::isISOControl)) {
                 words.add(name + "=" + value);
