@@ -4,6 +4,7 @@ from functools import partial
 
 import pytest
 
+from mqgateway.engine.meters import Meters
 from mqgateway.gateway.broker.clients.members import GroupClient
 from mqgateway.gateway.broker.clients.outgoing_requests import RemotingOutgoing
 from mqgateway.gateway.broker.errors import OperationError, Reason
@@ -125,6 +126,26 @@ def test_unknown_outcome_is_not_answered() -> None:
     assert talk.end(sent, UNKNOWN).waits
     talk.round()
     assert len(talk.producer.sent) == 1
+
+
+def test_reason_for_an_unknown_outcome_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    broker = Talk().broker
+    with caplog.at_level("INFO", end_transaction.__module__):
+        for remark in (None, "the database did not answer"):
+            end_transaction(
+                broker, TransactionEnd(Resolution.UNKNOWN, "PG", 0, 0, False, "K1", remark), 0, None
+            )
+    logged = [record.getMessage() for record in caplog.records if record.name == end_transaction.__module__]
+    assert logged == ["transaction K1 stays open: the database did not answer"]
+
+
+def test_commits_and_rollbacks_are_counted_by_topic() -> None:
+    talk = Talk()
+    meters = talk.broker.stats.meters = Meters(10)
+    for outcome in (COMMIT, COMMIT, ROLLBACK, UNKNOWN):
+        talk.end(talk.send_half(), outcome)
+    assert (meters.commits.table, meters.rollbacks.table) == ({("T",): 2}, {("T",): 1})
+    assert sum(meters.finish_latency.table["T",].counts) == 2
 
 
 def test_a_client_sends_ends_one_way() -> None:
