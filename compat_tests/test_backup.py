@@ -14,10 +14,10 @@ import pytest
 
 from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.driver import message
+from compat_tests.support.offset_table import offsets_on_disk
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.servers import HOST, ROOT, Server, our_serve
-from mqgateway.engine.lenient_json import loads
 
 SETTINGS = {"mappedFileSizeCommitLog": str(1 << 20), "flushConsumerOffsetInterval": "200"}
 MESSAGES = 500
@@ -110,5 +110,5 @@ def test_backup_under_load_has_acknowledged_messages(writer: str, peers: Peers, 
 def has_committed(store: Path, topic: str, group: str, count: int) -> bool:
     """Return True if the table on disk has the group's offsets after all messages."""
     path = store / "config" / "consumerOffset.json"
-    queues = loads(path.read_bytes())["offsetTable"].get(f"{topic}@{group}", {}) if path.exists() else {}
+    queues = offsets_on_disk(path).get(f"{topic}@{group}", {})
     return int(sum(queues.values())) == count

@@ -19,6 +19,7 @@ import pytest
 from compat_tests.support.artifacts import CURRENT
 from compat_tests.support.controlled import ControlledGroup
 from compat_tests.support.driver import message
+from compat_tests.support.offset_table import offsets_on_disk
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.raw import RawConnection
@@ -212,7 +213,7 @@ def write_and_read_a_part(members: Members, peer: Peer, topic: str, before: set[
 
 def committed(table: Path, topic: str, group: str) -> int:
     """Return how many messages a group has consumed, by the table on disk."""
-    offsets = loads(table.read_bytes())["offsetTable"] if table.exists() else {}
+    offsets = offsets_on_disk(table)
     return sum(offsets.get(f"{topic}@{group}", {}).values())
 
 

@@ -31,6 +31,7 @@ from compat_tests.support.driver import (
 )
 from compat_tests.support.mixture import Mixture, name_in
 from compat_tests.support.mqadmin import Mqadmin, make_batched
+from compat_tests.support.offset_table import offsets_on_disk
 from compat_tests.support.peers import Peer, Peers
 from compat_tests.support.processes import free_ports, wait_until
 from compat_tests.support.servers import (
@@ -43,7 +44,6 @@ from compat_tests.support.servers import (
     our_namesrv,
     wait_until_registered,
 )
-from mqgateway.engine.lenient_json import loads
 
 MESSAGES = int(os.environ.get("MQGATEWAY_TAKEOVER_MESSAGES", "1200"))
 TOPICS = max(4, min(50, MESSAGES // 400))
@@ -101,8 +101,7 @@ class Home:
 
     def offsets(self, group: str) -> dict[tuple[str, int], int]:
         """Return the offsets of a group in the table on disk, by topic and queue."""
-        path = self.tables / "consumerOffset.json"
-        table = loads(path.read_bytes())["offsetTable"] if path.exists() else {}
+        table = offsets_on_disk(self.tables / "consumerOffset.json")
         found: dict[tuple[str, int], int] = {}
         for key, queues in table.items():
             topic, _, of = key.partition("@")
