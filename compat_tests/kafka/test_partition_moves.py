@@ -15,7 +15,14 @@ from compat_tests.kafka.support.broker_groups import BrokerGroups
 from compat_tests.kafka.support.clients import KafkaClient, Programs, wait_for_values
 from compat_tests.kafka.support.commands import Commands
 from compat_tests.kafka.support.sending import Sender
-from compat_tests.kafka.test_several_groups import FLIGHT, THREE, name_in, shows_leaders, spread_from
+from compat_tests.kafka.test_several_groups import (
+    FLIGHT,
+    THREE,
+    create,
+    name_in,
+    spread_from,
+    wait_for_leaders,
+)
 from compat_tests.support.processes import wait_until
 
 CLIENT = "java-4.4.0"
@@ -40,16 +47,12 @@ def test_drained_group_loses_and_repeats_nothing(
     work: Path, programs: Programs, commands: Commands, name: str
 ) -> None:
     """All partitions of one group move to the two others while an idempotent producer writes to them and a
-    consumer reads; then back, and a move that is cancelled."""
+    consumer reads; then back, and away again."""
     topic = name_in("two", name, THREE)
     with BrokerGroups(work / name, THREE) as cluster:
-        options = ("--topic", topic, "--partitions", str(PARTITIONS))
-        made = commands.run(cluster.addresses["one"], "topics", "--create", *options)
-        assert made.exit == 0, made
+        create(commands, cluster.addresses["one"], topic, PARTITIONS)
         before = spread_from("two", THREE, cluster.nodes, PARTITIONS)
-        for address in cluster.addresses.values():
-            is_shown = partial(shows_leaders, commands, address, topic, before)
-            wait_until(is_shown, SECONDS, f"{address} shows the leaders of {topic}")
+        wait_for_leaders(cluster, commands, topic, before)
         client = KafkaClient(CLIENT, programs.get(CLIENT), cluster.bootstrap)
         sender = Sender(client, topic, FLIGHT, partitions=PARTITIONS)
         member = client.join(f"{name}-group", topic)
@@ -75,9 +78,7 @@ def test_drained_group_loses_and_repeats_nothing(
         listed = commands.run(cluster.addresses["one"], "reassign-partitions", "--list")
         assert "No partition reassignments found." in listed.out, listed
         after = [targets.get(number, node) for number, node in enumerate(before)]
-        for address in cluster.addresses.values():
-            is_shown = partial(shows_leaders, commands, address, topic, after)
-            wait_until(is_shown, SECONDS, f"{address} shows the new leaders of {topic}")
+        wait_for_leaders(cluster, commands, topic, after)
         sender.stop()
         wait_until(lambda: len(member.values) >= len(sender.acknowledged), SECONDS, "all is received")
         received = [((one.partition, one.offset), str(one.value)) for one in member.poll().records]

@@ -40,6 +40,20 @@ def shows_leaders(commands: Commands, address: str, topic: str, nodes: list[int]
     return [-1 if one == "none" else int(one) for one in found] == nodes
 
 
+def create(commands: Commands, address: str, topic: str, partitions: int) -> None:
+    """Create a topic by `kafka-topics`."""
+    options = ("--topic", topic, "--partitions", str(partitions))
+    made = commands.run(address, "topics", "--create", *options)
+    assert made.exit == 0, made
+
+
+def wait_for_leaders(cluster: BrokerGroups, commands: Commands, topic: str, nodes: list[int]) -> None:
+    """Wait until all brokers of a cluster show these leaders of the partitions of a topic."""
+    for address in cluster.addresses.values():
+        is_shown = partial(shows_leaders, commands, address, topic, nodes)
+        wait_until(is_shown, SECONDS, f"{address} shows the leaders of {topic}")
+
+
 def spread_from(first: str, groups: tuple[str, ...], nodes: dict[str, int], partitions: int) -> list[int]:
     """Return the leaders of a topic whose first partition is in a group."""
     begin = groups.index(first)
@@ -55,14 +69,9 @@ def test_java_client_uses_topics_of_both_groups(
     with BrokerGroups(work / name, GROUPS) as cluster:
         topics = {group: name_in(group, name) for group in GROUPS}
         for topic in topics.values():
-            options = ("--topic", topic, "--partitions", str(PARTITIONS))
-            made = commands.run(cluster.addresses["two"], "topics", "--create", *options)
-            assert made.exit == 0, made
-        for address in cluster.addresses.values():
-            for group, topic in topics.items():
-                nodes = spread_from(group, GROUPS, cluster.nodes, PARTITIONS)
-                is_shown = partial(shows_leaders, commands, address, topic, nodes)
-                wait_until(is_shown, SECONDS, f"{address} shows the leaders of {topic}")
+            create(commands, cluster.addresses["two"], topic, PARTITIONS)
+        for group, topic in topics.items():
+            wait_for_leaders(cluster, commands, topic, spread_from(group, GROUPS, cluster.nodes, PARTITIONS))
         client = KafkaClient(CLIENT, programs.get(CLIENT), cluster.addresses["two"])
         for topic in topics.values():
             values = [f"{topic}-{number}" for number in range(10)]
@@ -86,13 +95,9 @@ def test_stopped_group_keeps_order_and_offsets_of_its_partitions(
     """Six partitions over three groups, one of which stops and returns while records are sent and read."""
     count, topic = 6, name_in("two", name, THREE)
     with BrokerGroups(work / name, THREE) as cluster:
-        options = ("--topic", topic, "--partitions", str(count))
-        made = commands.run(cluster.addresses["one"], "topics", "--create", *options)
-        assert made.exit == 0, made
+        create(commands, cluster.addresses["one"], topic, count)
         nodes = spread_from("two", THREE, cluster.nodes, count)
-        for address in cluster.addresses.values():
-            is_shown = partial(shows_leaders, commands, address, topic, nodes)
-            wait_until(is_shown, SECONDS, f"{address} shows the leaders of {topic}")
+        wait_for_leaders(cluster, commands, topic, nodes)
         client = KafkaClient(CLIENT, programs.get(CLIENT), cluster.bootstrap)
         sender, member = Sender(client, topic, FLIGHT, partitions=count), client.join(f"{name}-group", topic)
         sender.start()

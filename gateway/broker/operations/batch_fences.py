@@ -51,17 +51,11 @@ class BatchFences(BatchQueues):
         """
         self._gate.enter(permit, Use.SEND)
         config, own = self._found(topic, queue_id), self._own_queue(topic, queue_id)
-        broker = self._broker
         if self.fence_at(topic, own) == move:
             return self._settled(topic, own)
         self._check_not_fenced(config, own)
         self._logs_needed(config)
-        host = broker.store_host
-        message = Message(topic, own, b"", {}, permit.now, host, host)
-        epoch = broker.leader_epoch + self._epoch_base(config, own)
-        result = broker.store.batches.put(message, fence_batch(move, permit.now), 1, epoch)
-        if result.status is not PUT_OK:
-            raise failure(result.status, result.remark)
+        result = self._put_control(config, own, fence_batch(move, permit.now), permit.now)
         self._open.discard((topic, own))
         self._written[topic, own] = move, result.end_offset
         return self._settled(topic, own)
@@ -128,13 +122,24 @@ class BatchFences(BatchQueues):
             raise OperationError(Reason.NOT_LEADER_FOR_QUEUE, text)
         self._note_open((topic, queue_id))  # the next batch follows the fence
 
-    def _epoch_base(self, config: TopicConfig, queue_id: int) -> int:
-        """Return what is added to this group's epochs in a queue; see `PartitionLayout.epoch_base`."""
+    def _put_control(self, config: TopicConfig, queue_id: int, batch: bytes, now: int) -> PutResult:
+        """Append a control batch of one record, made at `now`, ms, to a queue. Raises `OperationError`."""
+        broker = self._broker
+        host = broker.store_host
+        message = Message(config.topic_name, queue_id, b"", {}, now, host, host)
+        result = broker.store.batches.put(message, batch, 1, self._epoch(config, queue_id))
+        if result.status is not PUT_OK:
+            raise failure(result.status, result.remark)
+        return result
+
+    def _epoch(self, config: TopicConfig, queue_id: int) -> int:
+        """Return the leader epoch of batches that a queue gets now; see `PartitionLayout.epoch_base`."""
+        epoch = self._broker.leader_epoch
         text = config.attributes.get(KAFKA_PARTITIONS)
         layout = None if text is None else parse_layout(text)
         if layout is None or not layout.epochs:
-            return 0
-        return layout.epochs.get(PartitionPlace(self._broker.options.broker_name, queue_id), 0)
+            return epoch
+        return epoch + layout.epochs.get(PartitionPlace(self._broker.options.broker_name, queue_id), 0)
 
 
 def _first_error(failed: Any) -> list[PutStatus]:

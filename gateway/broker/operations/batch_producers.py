@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 from twisted.internet.defer import Deferred, fail
 
-from mqgateway.engine.message import Message
 from mqgateway.engine.producers.batch import ProducerBatch, of_header
 from mqgateway.engine.producers.markers import Marker, control_batch
 from mqgateway.engine.producers.state import BatchRefusal, Duplicate, ProducerFigures
@@ -22,7 +21,7 @@ from mqgateway.engine.store.results import PutResult
 from mqgateway.engine.tables.attributes import KAFKA_FORMAT, MESSAGE_FORMAT
 from mqgateway.gateway.broker.errors import OperationError, Reason
 from mqgateway.gateway.broker.operations.batch_copies import BatchCopies
-from mqgateway.gateway.broker.operations.batch_queues import PUT_OK, failure
+from mqgateway.gateway.broker.operations.batch_queues import PUT_OK
 from mqgateway.gateway.broker.operations.gate import Permit
 from mqgateway.gateway.broker.operations.uses import Use
 from mqgateway.gateway.runtime.outcomes import as_deferred
@@ -115,18 +114,15 @@ class BatchProducers(BatchCopies):
         config = self._found(topic, queue_id)  # also one that clients may not write any more
         if config.attributes.get(MESSAGE_FORMAT) != KAFKA_FORMAT:
             raise NotInTransaction(Reason.ILLEGAL_OPERATION, f"topic {topic} has no transactions of Kafka")
-        broker, own = self._broker, self._own_queue(topic, queue_id)
+        own = self._own_queue(topic, queue_id)
         self._check_not_fenced(config, own)
-        refusal = broker.store.transactions.check_marker(topic, own, marker, has_new_epoch=has_new_epoch)
+        refusal = self._broker.store.transactions.check_marker(
+            topic, own, marker, has_new_epoch=has_new_epoch
+        )
         if refusal is not None:
             raise _marker_refused(refusal, topic, queue_id, marker)
         logs = self._logs_needed(config)
-        host = broker.store_host
-        message = Message(topic, own, b"", {}, permit.now, host, host)
-        epoch = broker.leader_epoch + self._epoch_base(config, own)
-        result = broker.store.batches.put(message, control_batch(marker, permit.now), 1, epoch)
-        if result.status is not PUT_OK:
-            raise failure(result.status, result.remark)
+        result = self._put_control(config, own, control_batch(marker, permit.now), permit.now)
         return self._safe(result, logs, result.queue_offset)
 
     def _known(self, topic: str, queue_id: int, batch: Batch | OrdinaryBatch) -> PutResult | None:

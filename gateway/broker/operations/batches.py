@@ -205,7 +205,7 @@ class BatchOperations(BatchProducers):
         if config.attributes.get(MESSAGE_FORMAT) == KAFKA_FORMAT:
             born = permit.now if batch.max_timestamp < 0 else batch.max_timestamp
             message = Message(topic, queue_id, b"", {}, born, host, store_host)
-            epoch = broker.leader_epoch + self._epoch_base(config, queue_id)
+            epoch = self._epoch(config, queue_id)
             return broker.store.batches.put(message, batch.data, batch.count, epoch)
         if isinstance(batch, Batch) and batch.is_transactional:
             raise NotInTransaction(
